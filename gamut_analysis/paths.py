@@ -8,7 +8,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
 SQL = PACKAGE / "sql"
-PAGE = PACKAGE / "page"
+TEMPLATE = PACKAGE / "template"
 
 
 def root() -> Path:

@@ -170,6 +170,11 @@ def tier_role_counts(database: Path, *, variant: str, judge: str) -> pl.DataFram
     return _query(database, "role_counts", {"variant": variant, "judge": judge})
 
 
+def matched_counts(database: Path, *, judge: str) -> pl.DataFrame:
+    """Multimodal verdict counts of one judge on the checks that the text-only rubric has too, shaped like verdict_counts."""
+    return _query(database, "matched_counts", {"judge": judge})
+
+
 def check_verdicts(database: Path, *, model: str, variant: str) -> pl.DataFrame:
     """Every verdict on one model's answers with the check's text, tier and role: what a reader opens to see why."""
     return _query(database, "check_verdicts", {"variant": variant, "model": model})
@@ -214,6 +219,8 @@ def _writer(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     connection = duckdb.connect(str(path), config=config)
     try:
         connection.execute("set timezone = 'UTC'")
+        with contextlib.suppress(duckdb.InvalidInputException):  # in a notebook there is no bar to switch off
+            connection.execute("set enable_progress_bar = false")
         yield connection
     finally:
         connection.close()
@@ -289,7 +296,7 @@ def _dataset_frame(delivery: Delivery) -> pl.DataFrame:
     told = delivery.dataset
     text = {
         name: str(told[name]) if told.get(name) is not None else None
-        for name in ("name", "note", "licence", "url", "seed", "default_judge")
+        for name in ("name", "benchmark", "note", "licence", "url", "seed", "default_judge")
     }
     row = {
         **text,
@@ -310,7 +317,9 @@ def _run(connection: duckdb.DuckDBPyConnection, progress: Progress | None) -> No
         + [("marts", name) for name in MARTS]
     )
     connection.execute(
-        "create table dataset as select name, title, simulated, seed, note, licence, url, default_judge, assumptions, gamut_analysis, duckdb from dataset_row"
+        "create table dataset as "
+        "select name, title, benchmark, simulated, seed, note, licence, url, default_judge, assumptions, gamut_analysis, duckdb "
+        "from dataset_row"
     )
     for number, (folder, name) in enumerate(steps, 1):
         if progress:

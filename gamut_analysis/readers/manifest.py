@@ -12,7 +12,7 @@ from gamut_analysis.readers.delivery import FIELDS, TABLES
 from gamut_analysis.vocabulary import TIERS, VERDICTS
 
 NAME = "gamut.toml"
-DATASET = ("name", "title", "simulated", "seed", "note", "licence", "url", "default_judge")
+DATASET = ("name", "title", "benchmark", "simulated", "seed", "note", "licence", "url", "default_judge")
 _SECTIONS = ("data", "labels", "tiers", "models", "judges", *TABLES)
 _TABLE_KEYS = ("files", "columns", "constants")
 _NAMED = {"models": ("name", "maker", "family", "weights"), "judges": ("name", "kind", "model")}
