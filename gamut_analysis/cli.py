@@ -4,9 +4,11 @@ Options that are not given are taken from the environment (``GAMUT_MODEL`` for `
 very text that was typed.
 """
 
-import os
+import io
+import json
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +21,8 @@ from rich.text import Text
 
 from gamut_analysis import datasets, paths, tables
 from gamut_analysis.errors import GamutError, InputError, UnknownName
+from gamut_analysis.typed import typed
+from gamut_analysis.vocabulary import VARIANTS
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 out = Console(highlight=False)
@@ -36,23 +40,6 @@ Variant = Annotated[str | None, typer.Option(help="multimodal or text_only")]
 Seed = Annotated[str | None, typer.Option(help="seed of every random draw, a whole number")]
 Strict = Annotated[bool, typer.Option("--strict", help="fail if any row is rejected")]
 Database = Annotated[Path, typer.Argument(help="a database file")]
-
-
-def typed(name: str, option: str | None = None) -> str:
-    """A value exactly as the user typed it: the option, else what make was given, else the environment.
-
-    make drops blanks in front of a value; where the system shows make's own command line, they are found there.
-    """
-    if option is not None:
-        return option
-    value = os.environ.get(f"GAMUT_{name}", "")
-    command_line = Path(f"/proc/{os.environ.get('GAMUT_MAKE_PID', 'none')}/cmdline")
-    try:
-        words = command_line.read_bytes().decode(errors="surrogateescape").split("\0")
-    except OSError:
-        return value
-    given = [word.removeprefix(f"{name}=") for word in words if word.startswith(f"{name}=")]
-    return given[-1] if given and given[-1].lstrip() == value else value
 
 
 def _whole(name: str, text: str) -> int:
@@ -143,15 +130,159 @@ def report(
     database = _ready(data_text, typed("MANIFEST", manifest))
     judge_text, variant_text = typed("JUDGE", judge), typed("VARIANT", variant)
     study = Study(database, wanted, judge_text, variant_text, seed_number)
-    label = _label(study, data_text, judge_text, variant_text)
+    label = _label(study.model, data_text, judge_text, variant_text)
     page = model_report(study, label=label, progress=err.is_terminal)
     out.print(Text(str(page)))
 
 
-def _label(study, data: str, judge: str, variant: str) -> str:
+def _label(model: str, data: str, judge: str, variant: str) -> str:
     """The report's name: the model, after the data where it is not the default, before a judge or variant if chosen."""
     shown = [] if data in ("", datasets.DEFAULT) else [Path(data).name or data]
-    return "--".join([*shown, study.model, *filter(None, (judge, variant))])
+    return "--".join([*shown, model, *filter(None, (judge, variant))])
+
+
+@app.command()
+def reports(
+    data: Data = None, manifest: Manifest = None, judge: Judge = None, variant: Variant = None, seed: Seed = None
+) -> None:
+    """Write the report of every model, two at a time, and an index of them."""
+    from gamut_analysis.report import all_reports
+    from gamut_analysis.study import Study
+
+    data_text, judge_text, variant_text = typed("DATA", data), typed("JUDGE", judge), typed("VARIANT", variant)
+    database = _ready(data_text, typed("MANIFEST", manifest))
+    study = Study(database, "", judge_text, variant_text, _whole("SEED", typed("SEED", seed)))
+    labels = {model: _label(model, data_text, judge_text, variant_text) for model in study.models["model"].to_list()}
+    with _bar() as bar:
+        task = bar.add_task("reports", total=len(labels))
+        index = all_reports(study, labels, done=lambda: bar.advance(task))
+    out.print(Text(str(index)))
+
+
+@app.command()
+def figures(
+    data: Data = None, manifest: Manifest = None, judge: Judge = None, variant: Variant = None, seed: Seed = None
+) -> None:
+    """Run the notebooks and write every figure (SVG, PNG, PDF) and table (CSV, LaTeX) of theirs."""
+    from gamut_analysis.report import all_figures
+    from gamut_analysis.study import Study
+
+    database = _ready(typed("DATA", data), typed("MANIFEST", manifest))
+    study = Study(database, "", typed("JUDGE", judge), typed("VARIANT", variant), _whole("SEED", typed("SEED", seed)))
+    with _bar() as bar:
+        task = bar.add_task("figures", total=None)
+        index = all_figures(
+            study, progress=lambda step, n, of: bar.update(task, description=step, completed=n, total=of)
+        )
+    out.print(Text(str(index)))
+
+
+@app.command()
+def rank(
+    data: Data = None, manifest: Manifest = None, judge: Judge = None, variant: Variant = None, seed: Seed = None
+) -> None:
+    """The leaderboard with intervals, rank sets and tied groups, as a table for a paper."""
+    from gamut_analysis.chapters import common, leaderboard
+    from gamut_analysis.display import table_text
+    from gamut_analysis.study import Study
+
+    database = _ready(typed("DATA", data), typed("MANIFEST", manifest))
+    study = Study(database, "", typed("JUDGE", judge), typed("VARIANT", variant), _whole("SEED", typed("SEED", seed)))
+    out.print(Text(table_text(leaderboard.rank_table(study, common.board(study)))), soft_wrap=True)
+
+
+@app.command()
+def compare(
+    model_a: Annotated[str, typer.Argument(help="a model")],
+    model_b: Annotated[str, typer.Argument(help="another")],
+    data: Data = None,
+    manifest: Manifest = None,
+    judge: Judge = None,
+    variant: Variant = None,
+    seed: Seed = None,
+) -> None:
+    """Two models on the questions that both have: paired differences with intervals and p, as a table for a paper."""
+    from gamut_analysis.chapters import model
+    from gamut_analysis.display import table_text
+    from gamut_analysis.study import Study
+
+    database = _ready(typed("DATA", data), typed("MANIFEST", manifest))
+    view = (typed("JUDGE", judge), typed("VARIANT", variant), _whole("SEED", typed("SEED", seed)))
+    study, other = (Study(database, model, *view) for model in (model_a, model_b))
+    out.print(Text(table_text(model.compare_table(study, model.comparison(study, other.model)))), soft_wrap=True)
+
+
+Rubrics = Annotated[list[Path], typer.Argument(help="rubric files (.yaml, .json, .jsonl) or folders of .yaml files")]
+
+
+@app.command("compile")
+def compile_(
+    rubrics: Rubrics,
+    variant: Annotated[str, typer.Option(help="multimodal or text_only")] = "multimodal",
+    form: Annotated[str, typer.Option("--format", help="table, jsonl or parquet")] = "table",
+    into: Annotated[Path | None, typer.Option(help="write here instead of to the terminal")] = None,
+) -> None:
+    """Compile meta-rubrics into binary checks by the fixed rules."""
+    from gamut_analysis.compiler import checks_frame
+    from gamut_analysis.rubric import load_rubrics
+
+    _one_of("--variant", variant, VARIANTS)
+    _one_of("--format", form, ("table", "jsonl", "parquet"))
+    checks = checks_frame(load_rubrics(rubrics), variant)
+    if form == "table":
+        _print_frame("", checks.select("question_id", "check_id", "tier", "role", "text"))
+    elif form == "jsonl":
+        _write(checks.write_ndjson().encode(), into)
+    else:
+        buffer = io.BytesIO()
+        checks.write_parquet(buffer)
+        _write(buffer.getvalue(), into)
+
+
+@app.command()
+def explain(
+    rubrics: Rubrics, variant: Annotated[str, typer.Option(help="multimodal or text_only")] = "multimodal"
+) -> None:
+    """Show meta-rubrics as trees with the checks that each item became, coloured by tier."""
+    from gamut_analysis.explain import explain as explained
+    from gamut_analysis.rubric import load_rubrics
+
+    _one_of("--variant", variant, VARIANTS)
+    for meta in load_rubrics(rubrics):
+        out.print(explained(meta, variant))
+
+
+@app.command()
+def lint(rubrics: Rubrics) -> None:
+    """Look for leading questions, overlapping options, vague checks, unbalanced tiers and near-duplicate questions."""
+    from gamut_analysis.lint import lint_files
+
+    findings = lint_files(rubrics)
+    for finding in findings:
+        out.print(Text(str(finding)), soft_wrap=True)
+    out.print(f"{len(findings)} findings")
+    if findings:
+        raise typer.Exit(1)
+
+
+@app.command()
+def schema(into: Annotated[Path | None, typer.Option(help="write here instead of to the terminal")] = None) -> None:
+    """The JSON Schema of a meta-rubric, for editors that complete and check."""
+    from gamut_analysis.rubric import meta_rubric_schema
+
+    _write((json.dumps(meta_rubric_schema(), indent=2, ensure_ascii=False) + "\n").encode(), into)
+
+
+def _one_of(option: str, given: str, legal: Sequence[str]) -> None:
+    if given not in legal:
+        raise UnknownName(f"{option} {given!r}: one of {', '.join(legal)} is needed")
+
+
+def _write(content: bytes, into: Path | None) -> None:
+    if into is None:
+        sys.stdout.buffer.write(content)
+    else:
+        into.write_bytes(content)
 
 
 @app.command()
@@ -171,7 +302,8 @@ def _summary(database: Path) -> Text:
     graded = frames["coverage"]["checks_graded"].sum()
     lines = [
         f"{database}: {told['title']} ({kind} data)",
-        f"  {frames['models'].height} models, {frames['judges'].height} judges, {frames['questions'].height} questions, {graded:,} verdicts",
+        f"  {frames['models'].height} models, {frames['judges'].height} judges, {frames['questions'].height} "
+        f"questions, {graded:,} verdicts",
         f"  {frames['sources'].height} files, {frames['rejects'].height} rejected values",
     ]
     if told["assumptions"]:

@@ -20,6 +20,7 @@ from fractions import Fraction
 from html import escape
 from itertools import groupby
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import polars as pl
 
@@ -230,12 +231,13 @@ def _format(kind: str, value: Any, digits: int, signed: bool) -> str:
 
 
 class Cell(NamedTuple):
-    """What stands in a cell: its text, what it sorts by, the small text under it, and why it is undefined."""
+    """What stands in a cell: its text, what it sorts by, the small text under it, why it is undefined, its address."""
 
     text: str
     order: float | None = None
     sub: str = ""
     reason: str = ""
+    link: str = ""
 
 
 @dataclass(frozen=True)
@@ -243,9 +245,9 @@ class Column:
     """How one column of a table is shown.
 
     kind: text, names, points, percent, number, count, p, interval, ordinal, ranks, verdict, tier, variant, role,
-    item_type. unit: stands small under the label. sub: a column of the frame whose text stands small under the value.
-    help: a sentence for the head. low, high: the columns that complete an interval or a set of ranks. of: what an
-    interval is made of. reason: the column that says why a value is undefined.
+    item_type. unit: stands small under the label. help: a sentence for the head. The others name columns of the
+    frame: sub, the text that stands small under the value; link, the address that the value leads to; low, high,
+    what completes an interval or a set of ranks; reason, why a value is undefined. of: what an interval is made of.
     """
 
     label: str
@@ -254,6 +256,7 @@ class Column:
     align: str | None = None
     unit: str | None = None
     sub: str | None = None
+    link: str | None = None
     help: str | None = None
     signed: bool = False
     low: str | None = None
@@ -277,7 +280,7 @@ class Column:
 
     def fields(self, key: str, frame: pl.DataFrame) -> list[str]:
         """The columns of the frame that this one reads; refuses names that the frame does not have."""
-        needed = [name for name in (key, self.low, self.high, self.sub) if name]
+        needed = [name for name in (key, self.low, self.high, self.sub, self.link) if name]
         if missing := [name for name in needed if name not in frame.columns]:
             raise UnknownName(f"table column {self.label!r}: no {missing} in the frame; it has {frame.columns}")
         return [*needed, self.reason] if self.reason in frame.columns else needed
@@ -289,7 +292,8 @@ class Column:
         reason = str(row.get(self.reason) or _NONE)
         if not _defined(value):
             return Cell(DASH, None, sub, reason)
-        return Cell(self._text(value, row), self._order(value), sub, reason if self._half_defined(row) else "")
+        link = row[self.link] or "" if self.link else ""
+        return Cell(self._text(value, row), self._order(value), sub, reason if self._half_defined(row) else "", link)
 
     def _half_defined(self, row: Mapping[str, Any]) -> bool:
         """Whether the estimate stands without its interval."""
@@ -405,7 +409,7 @@ class Figure:
         """The raw numbers of the figure; those of the chart itself where none are named."""
         if self.numbers is not None:
             return plain(self.numbers.to_dicts())
-        return next(iter(self.chart.to_dict().get("datasets", {}).values()), [])
+        return plain(next(iter(self.chart.to_dict().get("datasets", {}).values()), []))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         data = {
@@ -466,7 +470,7 @@ class Table:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         data = {
-            "text/html": LAB_STYLE + table_html(self),
+            "text/html": LAB_STYLE + table_html(self, f"table-{self.name}"),
             NUMBERS: {"name": self.name, "kind": "table", "rows": plain(self.frame.to_dicts())},
             "text/plain": table_text(self),
         }
@@ -499,7 +503,9 @@ class Text:
     def parts(self) -> Iterator[tuple[str, str | None]]:
         """Pieces of the template, each with the text that fills the place after it."""
         for literal, field, spec, _ in string.Formatter().parse(self.template):
-            yield literal, None if field is None else _fill(self._value(field), spec or "", field)
+            filled = None if field is None else _fill(self._value(field), spec or "", field)
+            # A line break would part paragraphs.
+            yield literal, filled and re.sub(r"\s*\n\s*", " ", filled)
 
     def _value(self, field: str) -> Any:
         try:
@@ -613,16 +619,17 @@ def plain(value: Any) -> Any:
 # Written out -----------------------------------------------------------------------------------------------------
 
 
-def table_html(table: Table) -> str:
+def table_html(table: Table, address: str = "") -> str:
     """A semantic table: caption, heads with units, row heads, raw values to sort by, notes."""
     columns = list(table.specs.values())
     head = "".join(_head(column) for column in columns)
     body = "\n".join(f"<tr>{_row(columns, cells)}</tr>" for cells in table.cells())
-    caption = f"<caption>{escape(table.caption)}</caption>" if table.caption else ""
-    sortable = " data-sortable" if table.frame.height >= SORTABLE_FROM else ""
+    caption = f"<caption><span>{escape(table.caption)}</span></caption>" if table.caption else ""
+    sortable = ' data-component="table"' if table.frame.height >= SORTABLE_FROM else ""
+    anchor = f' id="{address}"' if address else ""
     notes = "".join(f'<p class="gamut-note">{escape(note)}</p>' for note in table.notes())
     return (
-        f'<div class="gamut-block" id="table-{table.name}"><table class="gamut-table"{sortable}>{caption}\n'
+        f'<div class="gamut-block"{anchor}><table class="gamut-table"{sortable}>{caption}\n'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>{notes}</div>"
     )
 
@@ -654,6 +661,8 @@ def _content(column: Column, cell: Cell) -> str:
         return f'<abbr title="{reason}">{shown}</abbr><span class="gamut-hidden">: {reason}</span>'
     if column.kind == "verdict" and cell.order is not None:
         return f'<span class="verdict {VERDICTS[int(cell.order)]}">{shown}</span>'
+    if cell.link:
+        return f'<a href="{escape(quote(cell.link))}">{shown}</a>'
     return shown
 
 

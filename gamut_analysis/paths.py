@@ -8,7 +8,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
 SQL = PACKAGE / "sql"
-TEMPLATE = PACKAGE / "template"
+PAGE = PACKAGE / "template"
 
 
 def root() -> Path:

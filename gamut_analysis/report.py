@@ -5,24 +5,32 @@ place named, and the previous report stays where it is.
 """
 
 import ast
-import contextlib
+import atexit
+import copy
+import functools
 import json
 import os
+import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import nbformat
 
 from gamut_analysis import page, paths
-from gamut_analysis.errors import NotebookError, UnknownName
-from gamut_analysis.readers.delivery import without_nonfinite
+from gamut_analysis.chapters import common
+from gamut_analysis.charts import theme
+from gamut_analysis.display import CHART, Table, plain, to_csv, to_latex
+from gamut_analysis.errors import GamutError, NotebookError, UnknownName
 from gamut_analysis.study import Study
 
 KERNEL = "gamut"
 TAG = "parameters"
+WORKERS = 2
 _KERNEL_SPEC = {
     "argv": [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", "--log-level=ERROR"],
     "display_name": "gamut-analysis",
@@ -67,7 +75,8 @@ def run(path: Path, values: Mapping[str, Any], *, progress: bool = False) -> nbf
     known = parameters(notebook, path.name)
     if unknown := sorted(set(values) - set(known)):
         raise UnknownName(f"{path.name} has no parameter {unknown[0]!r}; it has {', '.join(known)}")
-    with tempfile.TemporaryDirectory(prefix="gamut-") as scratch, _own_kernel(Path(scratch)):
+    _own_kernel()
+    with tempfile.TemporaryDirectory(prefix="gamut-") as scratch:
         return _execute(path, dict(values), Path(scratch) / "run.ipynb", progress)
 
 
@@ -91,7 +100,6 @@ def _execute(path: Path, values: dict[str, Any], output: Path, progress: bool) -
             parameters=values,
             kernel_name=KERNEL,
             language="python",
-            cwd=str(paths.root()),
             progress_bar={"desc": path.stem, "leave": False} if progress else False,
             log_output=False,
         )
@@ -105,47 +113,39 @@ def _failure(path: Path, error: Any) -> str:
     return f"{path.name}, cell {error.cell_index + 1} ({first.strip()}): {error.ename}: {error.evalue}"
 
 
-@contextlib.contextmanager
-def _own_kernel(scratch: Path) -> Iterator[None]:
-    """A kernel of this very Python, wherever the machine's other kernels point."""
-    spec = scratch / "kernels" / KERNEL / "kernel.json"
+@functools.cache
+def _own_kernel() -> None:
+    """A kernel of this very Python under a name of its own, wherever the machine's other kernels point."""
+    folder = Path(tempfile.mkdtemp(prefix="gamut-kernel-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    spec = folder / "kernels" / KERNEL / "kernel.json"
     spec.parent.mkdir(parents=True)
     spec.write_text(json.dumps(_KERNEL_SPEC), encoding="utf-8")
-    before = os.environ.get("JUPYTER_PATH")
-    os.environ["JUPYTER_PATH"] = os.pathsep.join(filter(None, (str(scratch), before)))
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["JUPYTER_PATH"]
-        else:
-            os.environ["JUPYTER_PATH"] = before
+    os.environ["JUPYTER_PATH"] = os.pathsep.join(filter(None, (str(folder), os.environ.get("JUPYTER_PATH"))))
 
 
 def model_report(study: Study, *, label: str = "", progress: bool = False) -> Path:
     """The report of the study's model; returns the page that was written."""
     values = {
-        "database": str(study.database),
+        "database": str(study.path.resolve()),
         "model": study.model,
         "judge": study.judge,
         "variant": study.variant,
         "seed": study.seed,
     }
     notebook = run(paths.notebooks() / "model_report.ipynb", values, progress=progress)
-    return write(notebook, paths.slug(label or study.model), title=f"{study.model_name} · GAMUT")
+    return write(notebook, paths.slug(label or study.model), title=study.model_name, band=common.band(study))
 
 
-def write(notebook: nbformat.NotebookNode, slug: str, *, title: str) -> Path:
+def write(notebook: nbformat.NotebookNode, slug: str, *, title: str, band: Mapping[str, Any]) -> Path:
     """Write the page of a notebook that has run, and its numbers beside it, under ``reports/<slug>/``.
 
     Both are complete before either takes the place of what stood there.
     """
     folder = paths.reports() / slug
     texts = {
-        f"{slug}.html": page.to_html(notebook, title=title),
-        "numbers.json": json.dumps(
-            without_nonfinite(page.numbers(notebook)), indent=1, ensure_ascii=False, allow_nan=False
-        ),
+        f"{slug}.html": page.to_html(_for_page(notebook), title=title, band=band),
+        "numbers.json": _strict_json(page.numbers(notebook)),
     }
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
@@ -153,3 +153,127 @@ def write(notebook: nbformat.NotebookNode, slug: str, *, title: str) -> Path:
     for name in texts:
         (folder / f".{name}.new").replace(folder / name)
     return folder / f"{slug}.html"
+
+
+def _for_page(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """The notebook without what the page's own head says: its title, and the cell that tells what the data is."""
+    shown = copy.deepcopy(notebook)
+    shown.cells = [
+        cell for cell in shown.cells if not {"band", "injected-parameters"} & set(cell.metadata.get("tags", []))
+    ]
+    first = shown.cells[0]
+    first.source = "\n".join(line for line in first.source.splitlines() if not line.startswith("# ")).strip()
+    return shown
+
+
+def all_reports(study: Study, labels: Mapping[str, str], *, done: Callable[[], None]) -> Path:
+    """The report of every model, two at a time, and ``reports/index.html`` that lists them.
+
+    labels: the report's name by model. A report that fails does not stop the others; all failures are raised together.
+    """
+    failed: list[str] = []
+    pages: dict[str, Path] = {}
+    with ThreadPoolExecutor(WORKERS) as pool:
+        jobs = {pool.submit(_one_report, study, model, label): model for model, label in labels.items()}
+        for job in as_completed(jobs):
+            try:
+                pages[jobs[job]] = job.result()
+            except GamutError as error:
+                failed.append(f"{jobs[job]}: {error}")
+            done()
+    if failed:
+        raise NotebookError("\n".join(sorted(failed)))
+    return _write_index(study, pages)
+
+
+def _one_report(study: Study, model: str, label: str) -> Path:
+    return model_report(replace(study, model=model), label=label)
+
+
+def _write_index(study: Study, pages: Mapping[str, Path]) -> Path:
+    """One page that links all reports, in the order of the leaderboard."""
+    from gamut_analysis.chapters.leaderboard import leaderboard_table
+
+    board = common.board(study)
+    target = paths.reports() / "index.html"
+    links = {model: pages[model].relative_to(paths.reports()).as_posix() for model in board["model"] if model in pages}
+    body = page.index(title=f"Reports · {study.dataset['title']}", table=leaderboard_table(study, board), links=links)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(body, encoding="utf-8")
+    return target
+
+
+# --- figures and tables -----------------------------------------------------------------------------------------------
+
+
+def all_figures(study: Study, *, progress: Callable[[str, int, int], None]) -> Path:
+    """Every figure and table of the notebooks, as files: SVG, PNG and PDF, CSV and LaTeX, and a page that shows them.
+
+    A figure is lifted from the cell that shows it and named after its notebook and itself.
+    """
+    names = [path.stem for path in sorted(paths.notebooks().glob("[0-9][1-9]_*.ipynb"))]
+    values = _view_of(study)
+    with ThreadPoolExecutor(WORKERS) as pool:
+        jobs = {pool.submit(run, paths.notebooks() / f"{name}.ipynb", values): name for name in names}
+        ran = {}
+        for number, job in enumerate(as_completed(jobs), 1):
+            ran[jobs[job]] = job.result()
+            progress(jobs[job], number, len(names))
+    return _write_figures(study, {name: ran[name] for name in names})
+
+
+def _view_of(study: Study) -> dict[str, Any]:
+    return {"database": str(study.path.resolve()), "judge": study.judge, "variant": study.variant, "seed": study.seed}
+
+
+def _write_figures(study: Study, ran: Mapping[str, nbformat.NotebookNode]) -> Path:
+    """Write all files into fresh folders and put them in the place of the old ones."""
+    with tempfile.TemporaryDirectory(prefix=".figures-", dir=_made(paths.reports())) as scratch:
+        figures, tables = _made(Path(scratch) / "figures"), _made(Path(scratch) / "tables")
+        shown = []
+        for notebook, outputs in ((name, _lifted(node)) for name, node in ran.items()):
+            for output in outputs:
+                about = output.metadata["gamut"]
+                stem = f"{notebook.split('_')[0]}-{about['name']}"
+                if about["kind"] == "figure":
+                    _write_figure(output.data[CHART], figures / stem)
+                    shown.append((stem, about["caption"], about["alt"]))
+                else:
+                    _write_table(Table.from_output(output), tables / stem)
+        numbers = {name: page.numbers(node) for name, node in ran.items()}
+        (figures / "numbers.json").write_text(_strict_json(numbers), encoding="utf-8")
+        (figures / "index.html").write_text(page.gallery(study.dataset["title"], shown), encoding="utf-8")
+        for folder in (figures, tables):
+            target = paths.reports() / folder.name
+            shutil.rmtree(target, ignore_errors=True)
+            folder.replace(target)
+    return paths.reports() / "figures" / "index.html"
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _lifted(notebook: nbformat.NotebookNode) -> list[Any]:
+    """The outputs of a notebook that are figures or tables of ours."""
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    kinds = ("figure", "table")
+    return [output for output in outputs if output.get("metadata", {}).get("gamut", {}).get("kind") in kinds]
+
+
+def _write_figure(spec: dict[str, Any], stem: Path) -> None:
+    import vl_convert
+
+    stem.with_suffix(".svg").write_text(vl_convert.vegalite_to_svg(spec), encoding="utf-8")
+    stem.with_suffix(".png").write_bytes(vl_convert.vegalite_to_png(spec, scale=theme.PNG_SCALE))
+    stem.with_suffix(".pdf").write_bytes(vl_convert.vegalite_to_pdf(spec, scale=theme.PDF_SCALE))
+
+
+def _write_table(table: Table, stem: Path) -> None:
+    stem.with_suffix(".csv").write_text(to_csv(table), encoding="utf-8")
+    stem.with_suffix(".tex").write_text(to_latex(table), encoding="utf-8")
+
+
+def _strict_json(value: Any) -> str:
+    return json.dumps(plain(value), indent=1, ensure_ascii=False, allow_nan=False)

@@ -14,7 +14,7 @@ def field(
     name: str = "name",
     title: str = "Score, points",
     reference: str | None = None,
-) -> alt.LayerChart:
+) -> alt.LayerChart | alt.FacetChart:
     """Means with intervals, best first; the focus in colour; tied groups as letters; published values as open diamonds.
 
     board: one row a model with `name`, `estimate`, `low`, `high`, and optionally `group` and a column of
@@ -70,7 +70,7 @@ def strips(measures: pl.DataFrame, *, name: str = "name") -> alt.VConcatChart:
     return alt.vconcat(*(_strip(part, str(measure), name) for (measure,), part in parts.items()), spacing=4)
 
 
-def _strip(part: pl.DataFrame, measure: str, name: str) -> alt.LayerChart:
+def _strip(part: pl.DataFrame, measure: str, name: str) -> alt.LayerChart | alt.FacetChart:
     unit = part["unit"][0]
     base = alt.Chart(part)
     x = alt.X(
@@ -93,7 +93,7 @@ def _strip(part: pl.DataFrame, measure: str, name: str) -> alt.LayerChart:
     ).properties(width=theme.WIDTH - 150, height=34)
 
 
-def against_field(parts: pl.DataFrame, *, part: str, title: str) -> alt.LayerChart:
+def against_field(parts: pl.DataFrame, *, part: str, title: str) -> alt.LayerChart | alt.FacetChart:
     """A model beside the field's median, part by part, sorted by the difference; small parts hollow.
 
     parts: rows of the part, `own`, `low`, `high`, `median`, `difference`, `n`, `is_small`.
@@ -109,36 +109,40 @@ def against_field(parts: pl.DataFrame, *, part: str, title: str) -> alt.LayerCha
         alt.Tooltip("n:Q", title="Questions"),
     ]
     fill = alt.condition("datum.is_small", alt.value("transparent"), alt.value(theme.FOCUS))
-    return theme.fitted(alt.layer(
-        base.mark_rule(strokeWidth=1.6, color=theme.FOCUS).encode(
-            x=alt.X("low:Q", title=title, scale=alt.Scale(zero=False)), x2="high:Q", y=y
-        ),
-        base.mark_tick(thickness=3, size=15, color=theme.FIELD).encode(x="median:Q", y=y, tooltip=tooltip),
-        base.mark_point(size=62, strokeWidth=1.6, filled=True, stroke=theme.FOCUS).encode(
-            x="own:Q", y=y, fill=fill, tooltip=tooltip
-        ),
-    ))
+    return theme.fitted(
+        alt.layer(
+            base.mark_rule(strokeWidth=1.6, color=theme.FOCUS).encode(
+                x=alt.X("low:Q", title=title, scale=alt.Scale(zero=False)), x2="high:Q", y=y
+            ),
+            base.mark_tick(thickness=3, size=15, color=theme.FIELD).encode(x="median:Q", y=y, tooltip=tooltip),
+            base.mark_point(size=62, strokeWidth=1.6, filled=True, stroke=theme.FOCUS).encode(
+                x="own:Q", y=y, fill=fill, tooltip=tooltip
+            ),
+        )
+    )
 
 
-def judges(board: pl.DataFrame, *, title: str = "Score, points") -> alt.LayerChart:
-    """One model's score by judge, with intervals; each judge by shape and hue. Columns: judge, estimate, low, high, n."""
+def judges(board: pl.DataFrame, *, title: str = "Score, points") -> alt.LayerChart | alt.FacetChart:
+    """One model's score by judge with intervals, each judge by shape and hue: judge, estimate, low, high and n."""
     order = board.sort("estimate", descending=True)["judge"].to_list()
     y = alt.Y("judge:N", sort=order, title=None)
     colour = alt.Color("judge:N", sort=order, legend=None, scale=alt.Scale(range=list(theme.JUDGE_COLOURS)))
     base = alt.Chart(in_points(board, "estimate", "low", "high"))
-    return theme.fitted(alt.layer(
-        base.mark_rule(strokeWidth=1.6).encode(
-            x=alt.X("low:Q", title=title, scale=alt.Scale(zero=False)), x2="high:Q", y=y, color=colour
-        ),
-        base.mark_point(size=80, filled=True, opacity=1).encode(
-            x="estimate:Q",
-            y=y,
-            color=colour,
-            shape=alt.Shape("judge:N", sort=order, legend=None),
-            tooltip=_tooltip(board, "judge"),
-        ),
-        base.mark_text(align="left", dx=6).encode(x="high:Q", y=y, text=alt.Text("estimate:Q", format=".1f")),
-    ))
+    return theme.fitted(
+        alt.layer(
+            base.mark_rule(strokeWidth=1.6).encode(
+                x=alt.X("low:Q", title=title, scale=alt.Scale(zero=False)), x2="high:Q", y=y, color=colour
+            ),
+            base.mark_point(size=80, filled=True, opacity=1).encode(
+                x="estimate:Q",
+                y=y,
+                color=colour,
+                shape=alt.Shape("judge:N", sort=order, legend=None),
+                tooltip=_tooltip(board, "judge"),
+            ),
+            base.mark_text(align="left", dx=6).encode(x="high:Q", y=y, text=alt.Text("estimate:Q", format=".1f")),
+        )
+    )
 
 
 def _tooltip(frame: pl.DataFrame, name: str) -> list[alt.Tooltip]:

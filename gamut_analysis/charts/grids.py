@@ -22,13 +22,13 @@ def heat(
     columns: list[str],
     title: str,
     text: str = ".0f",
-) -> alt.LayerChart:
+) -> alt.LayerChart | alt.FacetChart:
     """Values of a grid as shade and number; diverging and centred at zero when they have both signs.
 
     cells: one row a cell with the names of its row and column and a value, a score or a share.
     """
     cells = in_points(cells, value)
-    low, high = cells[value].min(), cells[value].max()
+    low, high = cells.select(pl.col(value).min().alias("low"), pl.col(value).max().alias("high")).row(0)
     diverging = low is not None and low < 0 < high
     reach = max(abs(low or 0), abs(high or 0)) or 1
     scale = (
@@ -62,7 +62,7 @@ def heat(
     ).properties(width=alt.Step(max(_CELL, (theme.WIDTH - 140) // max(len(columns), 1))), height=alt.Step(_CELL))
 
 
-def spread(quantiles: pl.DataFrame, *, order: list[str], name: str = "name") -> alt.LayerChart:
+def spread(quantiles: pl.DataFrame, *, order: list[str], name: str = "name") -> alt.LayerChart | alt.FacetChart:
     """How question scores spread: whiskers from the 5th to the 95th percentile, a bar over the middle half, the median.
 
     quantiles: rows of `name`, q05, q25, q50, q75, q95 and `negative`, the share of questions below zero.
@@ -75,42 +75,46 @@ def spread(quantiles: pl.DataFrame, *, order: list[str], name: str = "name") -> 
         alt.Tooltip("q50:Q", title="Median", format=".1f"),
         alt.Tooltip("negative:Q", title="% below zero", format=".1f"),
     ]
-    return theme.fitted(alt.layer(
-        zero,
-        base.mark_rule(strokeWidth=1, color=theme.FIELD).encode(
-            x=alt.X("q05:Q", title="Question score, points"), x2="q95:Q", y=y
-        ),
-        base.mark_rule(strokeWidth=5, color=theme.FIELD_SOFT).encode(x="q25:Q", x2="q75:Q", y=y),
-        base.mark_circle(size=55, color=theme.FOCUS, opacity=1).encode(x="q50:Q", y=y, tooltip=tooltip),
-        base.mark_text(align="left", dx=5, color=theme.FIELD).encode(
-            x="q95:Q", y=y, text=alt.Text("negative:Q", format=".0f")
-        ),
-    ))
+    return theme.fitted(
+        alt.layer(
+            zero,
+            base.mark_rule(strokeWidth=1, color=theme.FIELD).encode(
+                x=alt.X("q05:Q", title="Question score, points"), x2="q95:Q", y=y
+            ),
+            base.mark_rule(strokeWidth=5, color=theme.FIELD_SOFT).encode(x="q25:Q", x2="q75:Q", y=y),
+            base.mark_circle(size=55, color=theme.FOCUS, opacity=1).encode(x="q50:Q", y=y, tooltip=tooltip),
+            base.mark_text(align="left", dx=5, color=theme.FIELD).encode(
+                x="q95:Q", y=y, text=alt.Text("negative:Q", format=".0f")
+            ),
+        )
+    )
 
 
-def tiers(profile: pl.DataFrame, *, order: list[str], name: str = "name") -> alt.LayerChart:
+def tiers(profile: pl.DataFrame, *, order: list[str], name: str = "name") -> alt.LayerChart | alt.FacetChart:
     """Tier scores of each model on one line, from Answer-Critical to Context. Rows of name, tier_label and estimate."""
     y = alt.Y(f"{name}:N", sort=order, title=None)
     base = alt.Chart(in_points(profile, "estimate"))
     labels, colours = list(TIER_LABELS.values()), list(TIER_COLOURS.values())
-    return theme.fitted(alt.layer(
-        base.mark_line(strokeWidth=1, color=theme.FIELD_SOFT).encode(
-            x=alt.X("estimate:Q", title="Tier score, points", scale=alt.Scale(zero=False)), y=y, detail=f"{name}:N"
-        ),
-        base.mark_point(size=60, filled=True, opacity=1).encode(
-            x="estimate:Q",
-            y=y,
-            color=alt.Color("tier_label:N", sort=labels, title=None, scale=alt.Scale(domain=labels, range=colours)),
-            shape=alt.Shape(
-                "tier_label:N",
-                sort=labels,
-                title=None,
-                scale=alt.Scale(domain=labels, range=["circle", "square", "triangle-up"]),
+    return theme.fitted(
+        alt.layer(
+            base.mark_line(strokeWidth=1, color=theme.FIELD_SOFT).encode(
+                x=alt.X("estimate:Q", title="Tier score, points", scale=alt.Scale(zero=False)), y=y, detail=f"{name}:N"
             ),
-            tooltip=[
-                alt.Tooltip(f"{name}:N", title=""),
-                alt.Tooltip("tier_label:N", title="Tier"),
-                alt.Tooltip("estimate:Q", title="Points", format=".1f"),
-            ],
-        ),
-    ))
+            base.mark_point(size=60, filled=True, opacity=1).encode(
+                x="estimate:Q",
+                y=y,
+                color=alt.Color("tier_label:N", sort=labels, title=None, scale=alt.Scale(domain=labels, range=colours)),
+                shape=alt.Shape(
+                    "tier_label:N",
+                    sort=labels,
+                    title=None,
+                    scale=alt.Scale(domain=labels, range=["circle", "square", "triangle-up"]),
+                ),
+                tooltip=[
+                    alt.Tooltip(f"{name}:N", title=""),
+                    alt.Tooltip("tier_label:N", title="Tier"),
+                    alt.Tooltip("estimate:Q", title="Points", format=".1f"),
+                ],
+            ),
+        )
+    )

@@ -1,6 +1,7 @@
 """Parts of a whole: verdict shares of a field of models, and where one model's points go."""
 
 import json
+from typing import Any
 
 import altair as alt
 import polars as pl
@@ -12,7 +13,7 @@ from gamut_analysis.vocabulary import TIER_LABELS, VERDICT_COLOURS, VERDICT_LABE
 
 def verdict_shares(
     shares: pl.DataFrame, *, order: list[str], name: str = "name", focus: str | None = None
-) -> alt.LayerChart:
+) -> alt.LayerChart | alt.FacetChart:
     """Shares of the four verdicts as stacked bars, one a model, in the given order; the focus model's name is bold.
 
     shares: rows of `name`, `verdict` and `share` of all checks.
@@ -23,7 +24,7 @@ def verdict_shares(
         .cast(pl.String)
         .replace_strict({v: i for i, v in enumerate(VERDICTS)}, return_dtype=pl.Int32),
     )
-    weight: object = "normal"
+    weight: Any = "normal"
     if focus is not None:
         weight = alt.condition(f"datum.value === {json.dumps(focus)}", alt.value("bold"), alt.value("normal"))
     y = alt.Y(f"{name}:N", sort=order, title=None, axis=alt.Axis(labelFontWeight=weight))
@@ -49,7 +50,7 @@ def verdict_shares(
     return theme.fitted(bars)
 
 
-def waterfall(losses: pl.DataFrame, *, score: float) -> alt.LayerChart:
+def waterfall(losses: pl.DataFrame, *, score: float) -> alt.LayerChart | alt.FacetChart:
     """From 100 points down to the score: what partial, missing and contradicted checks of each tier cost.
 
     losses: rows of `verdict`, `tier` and `estimate` (each >= 0), which add up to 1 - score.

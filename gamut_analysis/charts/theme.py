@@ -6,8 +6,11 @@ Figures are drawn on opaque white with dark ink. The page replaces each colour o
 sheet, so the same chart follows the reader's light or dark setting and turns light again on paper.
 """
 
+import shutil
+import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -39,13 +42,16 @@ RIVAL = "#a87100"
 JUDGE_COLOURS = ("#00785a", "#b87a00", "#5b5ea6", "#b5517f", "#3d4a54")
 JUDGE_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
 DIVERGING = (VERDICT_COLOURS["contradicts"], "#f2f0ec", VERDICT_COLOURS["meets"])
-SEQUENTIAL = ("#eef2f5", "#0b3c5d")
+SEQUENTIAL = ("#eaf0f4", TIER_COLOURS["answer_critical"])
 
 # Helvetica's measures on every system (Arial, Liberation Sans), then whatever has the other scripts.
 FONT = (
     "'Helvetica Neue', Arial, 'Liberation Sans', 'Noto Sans', 'DejaVu Sans', 'Noto Sans CJK SC', 'Noto Sans CJK JP', "
     "'Noto Sans CJK KR', 'Noto Sans Arabic', 'PingFang SC', 'Hiragino Sans', 'Microsoft YaHei', sans-serif"
 )
+
+# The last letter that every font has.
+LATIN = "\u017f"
 
 # Light colour -> the colour that has its part on a dark page. Tiers keep their order: the strongest stands out most.
 DARK: Mapping[str, str] = MappingProxyType(
@@ -65,6 +71,8 @@ DARK: Mapping[str, str] = MappingProxyType(
         TIER_COLOURS["answer_critical"]: "#bfdcf0",
         TIER_COLOURS["valuable"]: "#6da5cc",
         TIER_COLOURS["context"]: "#3b617c",
+        DIVERGING[1]: "#2a2e32",
+        SEQUENTIAL[0]: "#222b32",
         JUDGE_COLOURS[0]: "#3fb894",
         JUDGE_COLOURS[1]: "#dba23c",
         JUDGE_COLOURS[2]: "#979be0",
@@ -153,7 +161,7 @@ def config(profile: Profile) -> dict[str, Any]:
             "subtitlePadding": 4,
         },
         "axis": axis,
-        "axisQuantitative": {"grid": True, "labelColor": MUTED, "tickCount": 6},
+        "axisQuantitative": {"grid": True, "labelFlush": False, "tickCount": 6},
         "axisTemporal": {"grid": True},
         "axisXQuantitative": {"titleAnchor": "start"},
         "axisY": {
@@ -163,6 +171,8 @@ def config(profile: Profile) -> dict[str, Any]:
             "titleY": -12,
             "titleBaseline": "bottom",
         },
+        "axisXBand": {"labelAngle": 0, "labelExpr": wrapped(14), "labelLineHeight": 1.2 * text},
+        "axisXPoint": {"labelAngle": 0, "labelExpr": wrapped(14), "labelLineHeight": 1.2 * text},
         "axisYBand": names,
         "axisYPoint": names,
         "header": {
@@ -201,18 +211,34 @@ def config(profile: Profile) -> dict[str, Any]:
             "heatmap": list(SEQUENTIAL),
             "diverging": list(DIVERGING),
         },
-        "scale": {"bandPaddingInner": 0.3, "barBandPaddingInner": 0.3},
+        "scale": {"barBandPaddingInner": 0.3, "rectBandPaddingInner": 0.04},
         "customFormatTypes": False,
         "locale": {"number": {"decimal": ".", "thousands": ",", "grouping": [3], "currency": ["", ""], "minus": "−"}},
     }
+
+
+def without_glyph(text: str) -> set[str]:
+    """The characters that no installed font has, which a drawn figure would show as boxes.
+
+    Fontconfig is asked; where it is absent nothing can be said, and the set is empty.
+    """
+    if shutil.which("fc-list") is None:
+        return set()
+    return {character for character in text if character > LATIN and not _has_glyph(character)}
+
+
+@cache
+def _has_glyph(character: str) -> bool:
+    query = ["fc-list", f":charset={ord(character):x}", "family"]
+    return bool(subprocess.run(query, capture_output=True, check=False).stdout.strip())
 
 
 def enable(profile: str = "screen") -> None:
     """Make the theme and the offline renderer Altair's own; ``profile`` is paper, screen or slides."""
     if profile not in PROFILES:
         raise UnknownName(f"no figure profile {profile!r}; known: {', '.join(PROFILES)}")
-    settings = {"config": config(PROFILES[profile])}
-    alt.theme.register("gamut", enable=True)(lambda: alt.theme.ThemeConfig(settings))
+    settings = alt.theme.ThemeConfig(config=config(PROFILES[profile]))  # type: ignore[typeddict-item]
+    alt.theme.register("gamut", enable=True)(lambda: settings)
     alt.renderers.register("gamut", mime_bundle)
     alt.renderers.enable("gamut")
 

@@ -1,0 +1,287 @@
+"""Who is ahead, and how sure is the order: frames, figures, tables and sentences of the leaderboard."""
+
+from typing import Any
+
+import polars as pl
+
+from gamut_analysis.chapters.common import (
+    board,
+    cannot,
+    captioned,
+    domain_scores,
+    field,
+    pairs,
+    published_note,
+    rank_odds,
+    shares,
+    tier_scores,
+    titled,
+    view_of,
+)
+from gamut_analysis.charts import grids
+from gamut_analysis.display import (
+    Column,
+    Figure,
+    Table,
+    Text,
+    count,
+    format_names,
+    format_percent,
+    interval,
+    p_value,
+    percent,
+    points,
+    ranks,
+    text,
+)
+from gamut_analysis.study import Study
+from gamut_analysis.vocabulary import TIER_LABELS
+
+__all__ = ["board", "field", "pairs"]
+
+
+def leader(study: Study, board: pl.DataFrame, pairs: pl.DataFrame) -> Text:
+    """Who leads, who cannot be told apart from the leader, and how many gaps of the table are noise."""
+    ranked = board.drop_nulls("rank")
+    if ranked.is_empty():
+        return Text(
+            "leader",
+            "None of the {models:count} models is scored on every question, so there is no ranking; their means stand "
+            "on different questions and do not compare.",
+            {"models": board.height},
+        )
+    first = ranked.row(0, named=True)
+    rivals = ranked.filter((pl.col("rank_low") == 1) & (pl.col("model") != first["model"]))["name"].to_list()
+    tested = pairs.drop_nulls("verdict")
+    values: dict[str, Any] = {
+        "name": first["name"],
+        "score": first,
+        "rivals": format_names(rivals),
+        "models": ranked.height,
+        "apart": tested.filter(pl.col("verdict") != "not told apart").height,
+        "pairs": tested.height,
+        "partial": board.height - ranked.height,
+    }
+    alone = "alone on the first place" if not rivals else "and may share the first place with {rivals}"
+    template = (
+        "**{name}** leads {models:count} models with **{score:interval} points**, "
+        + alone
+        + ". Of {pairs:count} pairs of models "
+        "{apart:count} are told apart by these questions; the other gaps in the table may be noise."
+    )
+    if values["partial"]:
+        template += " {partial:count} models are not scored on every question and stand apart, without a rank."
+    return Text("leader", template, values)
+
+
+def published_scores_note(study: Study, board: pl.DataFrame) -> Text:
+    """How many of the paper's scores lie in our intervals, or why there are none."""
+    rows = board.drop_nulls("published")
+    beside = rows.with_columns(
+        inside=pl.when(pl.col("published").is_between("low", "high"))
+        .then(pl.lit("inside"))
+        .otherwise(pl.lit("outside"))
+    )
+    return published_note(study, beside)
+
+
+def question_spread(study: Study) -> pl.DataFrame:
+    """Percentiles of every model's question scores, and the percent of questions below zero."""
+    level = {f"q{int(p * 100):02d}": p for p in (0.05, 0.25, 0.5, 0.75, 0.95)}
+    scored = study.own_scores.drop_nulls("score").join(study.models.select("model", "name"), on="model")
+    return scored.group_by("model", "name", maintain_order=True).agg(
+        *(pl.col("score").quantile(p, "linear").alias(name) for name, p in level.items()),
+        (pl.col("score") < 0).mean().alias("negative"),
+        pl.len().alias("n"),
+    )
+
+
+def leaderboard_table(study: Study, board: pl.DataFrame) -> Table:
+    """The leaderboard in the paper's columns: score with interval and place, tiers, verdict shares, coverage."""
+    tiers = tier_scores(study).pivot("tier", index="model", values="estimate")
+    by_verdict = shares(study).pivot("verdict", index="model", values="share")
+    wide = board.join(tiers, on="model", how="left").join(by_verdict, on="model", how="left")
+    wide = wide.with_columns(scored=pl.format("{} of {}", "n", pl.coalesce("questions_asked", "asked")))
+    columns: dict[str, Column | str] = {
+        "name": text("Model", sub="maker") if wide["maker"].null_count() < wide.height else text("Model"),
+        "rank_low": ranks("Place", high="rank_high"),
+        "estimate": interval("Score"),
+        **{tier: points(label) for tier, label in TIER_LABELS.items() if tier in wide.columns},
+        "meets": percent("Meets"),
+        "partially_meets": percent("Partially"),
+        "missing": percent("Missing"),
+        "contradicts": percent("Contradicts"),
+        "scored": text("Scored", align="right"),
+    }
+    caption = (
+        f"Leaderboard. {view_of(study)}. Score: mean over questions; tiers: mean over questions that have the "
+        f"tier; verdicts: share of all checks, pooled."
+    )
+    return Table("leaderboard", wide, columns, caption)
+
+
+def rank_table(study: Study, board: pl.DataFrame) -> Table:
+    """Score, place, rank sets and tied groups: the leaderboard as a paper would print it."""
+    columns = {
+        "name": text("Model"),
+        "rank": count("Rank"),
+        "estimate": interval("Score"),
+        "rank_low": ranks("Rank set", high="rank_high"),
+        "rank_low_marginal": ranks("of this model alone", high="rank_high_marginal"),
+        "group": text("Not told apart"),
+        "n": count("Questions"),
+    }
+    caption = (
+        f"{view_of(study)}. Rank sets: simultaneous and marginal, at 95 %. Models that share a letter are not "
+        f"told apart."
+    )
+    return Table("ranking", board, columns, captioned(study, caption))
+
+
+def rank_grid(study: Study, board: pl.DataFrame) -> Figure | Text:
+    """How often each model takes each rank when the questions are drawn again."""
+    odds = rank_odds(study).filter(pl.col("probability") >= 0.005)
+    if odds.is_empty():
+        return cannot("rank-odds", "No model has a complete grid, so there are no ranks.")
+    rows = board.drop_nulls("rank")["name"].to_list()
+    cells = odds.with_columns(pl.col("rank").cast(pl.String))
+    chart = grids.heat(
+        cells,
+        row="name",
+        column="rank",
+        value="probability",
+        rows=rows,
+        columns=[str(r) for r in range(1, len(rows) + 1)],
+        title="Per cent",
+    )
+    sure = odds.filter(pl.col("probability") > 0.95).height
+    title = f"{sure} of {len(rows)} places are all but certain; the others depend on which questions are asked"
+    return Figure(
+        "rank-odds",
+        titled(study, chart, title, view_of(study)),
+        captioned(
+            study,
+            "Per cent of 10,000 resamples of the questions in which a model takes a rank; below 0.5 not shown. It "
+            "describes sampling, and is not a confidence level.",
+        ),
+        "Probability of each rank for each model.",
+        odds,
+    )
+
+
+def pair_grid(study: Study, board: pl.DataFrame, pairs: pl.DataFrame) -> Figure | Text:
+    """Who beats whom: the paired difference of every two models, shown only where it is more than noise."""
+    tested = pairs.drop_nulls("verdict")
+    if tested.is_empty():
+        return cannot("pairs", "There are no two models with questions in common to test.")
+    apart = tested.filter(pl.col("verdict") != "not told apart")
+    names = board.drop_nulls("estimate")["name"].to_list()
+    chart = grids.heat(
+        apart, row="name_a", column="name_b", value="estimate", rows=names, columns=names, title="Points"
+    )
+    title = f"{apart.height} of {tested.height} pairs of models are told apart"
+    return Figure(
+        "pairs",
+        titled(study, chart, title, view_of(study)),
+        captioned(
+            study,
+            "Row minus column in points, paired by question; empty: not told apart at 5 % after correction for all "
+            "pairs (step-down max-T over 10,000 sign flips).",
+        ),
+        f"{apart.height} of {tested.height} pairs are told apart.",
+        tested,
+    )
+
+
+def close_pairs(study: Study, pairs: pl.DataFrame) -> Table:
+    """The pairs that are not told apart, the widest gap first: gaps on the leaderboard that are noise."""
+    near = pairs.filter(verdict="not told apart").sort("estimate", descending=True)
+    columns = {
+        "name_a": text("Model"),
+        "name_b": text("ahead of"),
+        "estimate": interval("Difference", signed=True),
+        "n": count("Questions"),
+        "p_adjusted": p_value("p, corrected"),
+    }
+    return Table(
+        "close-pairs", near, columns, "Pairs that this many questions do not tell apart, the widest gap first."
+    )
+
+
+def tier_profile(study: Study, board: pl.DataFrame) -> Figure:
+    """Tier scores of every model."""
+    profile = tier_scores(study).drop_nulls("estimate")
+    order = board.drop_nulls("estimate")["name"].to_list()
+    falling = _falling(profile)
+    title = f"{format_percent(falling, 0)} % of the models do better on Answer-Critical checks than on Context"
+    alt_text = "Tier scores of every model, from Answer-Critical to Context."
+    chart = titled(study, grids.tiers(profile, order=order), title, view_of(study))
+    return Figure(
+        "tiers",
+        chart,
+        captioned(study, "Each mark is the mean over the questions that have the tier."),
+        alt_text,
+        profile,
+    )
+
+
+def _falling(profile: pl.DataFrame) -> float:
+    wide = profile.with_columns(pl.col("tier").cast(pl.String)).pivot("tier", index="model", values="estimate")
+    if not {"answer_critical", "context"} <= set(wide.columns):
+        return 0.0
+    return float(wide.select((pl.col("answer_critical") > pl.col("context")).mean()).item() or 0.0)
+
+
+def domain_grid(study: Study, board: pl.DataFrame) -> Figure | Text:
+    """Mean score of every model on every domain."""
+    cells = domain_scores(study)
+    if cells.is_empty():
+        return cannot("domains", "The questions of this data have no domain.")
+    rows = board.drop_nulls("estimate")["name"].to_list()
+    means = cells.group_by("domain").agg(pl.col("score").mean()).sort("score", descending=True)
+    columns = means["domain"].to_list()
+    chart = grids.heat(cells, row="name", column="domain", value="score", rows=rows, columns=columns, title="Points")
+    title = f"{columns[0]} is the easiest domain on average, {columns[-1]} the hardest"
+    return Figure(
+        "domains",
+        titled(study, chart, title, view_of(study)),
+        captioned(study, "Mean score in points; domains from the easiest on, models in the order of the leaderboard."),
+        "Mean score of each model on each domain.",
+        cells,
+    )
+
+
+def spread(study: Study, board: pl.DataFrame) -> Figure:
+    """How question scores spread around their mean, and how many are below zero."""
+    quantiles = question_spread(study)
+    order = board.drop_nulls("estimate")["name"].to_list()
+    worst = quantiles.sort("negative", descending=True).row(0, named=True)
+    title = f"Up to {format_percent(worst['negative'], 0)} % of the questions score below zero ({worst['name']})"
+    chart = titled(study, grids.spread(quantiles, order=order), title, view_of(study))
+    caption = captioned(
+        study,
+        "Dot: median question; thick line: middle half; thin line: 5th to 95th percentile; number: per cent of "
+        "questions below zero.",
+    )
+    return Figure("spread", chart, caption, "Spread of question scores for each model.", quantiles)
+
+
+def published_scores(board: pl.DataFrame) -> Table | None:
+    """Every model's score beside the paper's."""
+    rows = board.drop_nulls("published")
+    if rows.is_empty():
+        return None
+    rows = rows.with_columns(
+        difference=pl.col("estimate") - pl.col("published"),
+        inside=pl.when(pl.col("published").is_between("low", "high"))
+        .then(pl.lit("inside"))
+        .otherwise(pl.lit("outside")),
+    )
+    columns = {
+        "name": text("Model"),
+        "estimate": interval("Ours"),
+        "published": points("Published"),
+        "difference": points("Difference", signed=True),
+        "inside": text("Published lies"),
+    }
+    return Table("published-scores", rows, columns, "Scores beside the paper's printed ones.")

@@ -1,0 +1,72 @@
+"""Imports point down: what the layers may know of each other, read from the source."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "gamut_analysis"
+LEVELS = {
+    0: {"vocabulary", "paths", "errors", "typed", "__init__", "bootstrap"},
+    1: {"rubric", "compiler", "scoring", "readers", "tables", "simulate", "lint", "explain", "datasets"},
+    2: {
+        "intervals",
+        "ranking",
+        "agreement",
+        "leniency",
+        "coherence",
+        "gains",
+        "failures",
+        "sensitivity",
+        "variance",
+        "structure",
+    },
+    3: {"charts", "display", "page", "study", "opened", "chapters"},
+    4: {"report", "cli"},
+}
+ONLY = {"duckdb": {"tables"}, "altair": {"charts"}, "papermill": {"report"}, "nbconvert": {"page"}}
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def room(path: Path) -> str:
+    parts = path.relative_to(PACKAGE).parts
+    return parts[0] if len(parts) > 1 else path.stem
+
+
+def level(name: str) -> int:
+    return next(number for number, rooms in LEVELS.items() if name in rooms)
+
+
+def imported(path: Path) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def own(names: set[str]) -> set[str]:
+    rooms = {name.split(".")[1] for name in names if name.startswith("gamut_analysis.")}
+    return {name for name in rooms if any(name in known for known in LEVELS.values())}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_every_module_has_a_level_and_imports_none_above_it(path):
+    here = room(path)
+    above = {name for name in own(imported(path)) if level(name) > level(here)}
+    assert not above, f"{here} (level {level(here)}) imports {above}"
+
+
+@pytest.mark.parametrize("name", sorted(LEVELS[2]))
+def test_analyses_know_each_other_only_through_intervals(name):
+    path = PACKAGE / f"{name}.py"
+    others = (own(imported(path)) & LEVELS[2]) - {name, "intervals"}
+    assert not others, f"{name} imports {others}"
+
+
+@pytest.mark.parametrize("library", sorted(ONLY))
+def test_each_foreign_world_has_one_door(library):
+    users = {room(path) for path in MODULES if any(name.split(".")[0] == library for name in imported(path))}
+    assert users <= ONLY[library]

@@ -1,0 +1,64 @@
+"""The project's own files agree with each other: dependencies, lock, README, CI, Makefile."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+CONDA_NAMES = {"duckdb": "python-duckdb"}
+
+
+@pytest.fixture(scope="module")
+def project():
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+@pytest.fixture(scope="module")
+def lock():
+    return (ROOT / "requirements.lock").read_text(encoding="utf-8")
+
+
+def name_and_range(requirement: str) -> tuple[str, str]:
+    name, wanted = re.fullmatch(r"([\w.-]+)\s*(.*)", requirement).groups()
+    return name.lower(), wanted.replace(" ", "")
+
+
+def test_conda_and_pip_ask_for_the_same(project):
+    listed = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
+    conda = dict(name_and_range(entry) for entry in listed if isinstance(entry, str) and entry != "pip")
+    assert conda.pop("python") == project["requires-python"]
+    pip = {CONDA_NAMES.get(name, name): wanted for name, wanted in map(name_and_range, project["dependencies"])}
+    assert conda == pip
+
+
+def test_the_lock_pins_every_dependency_by_hash_and_names_no_host(project, lock):
+    pinned = set(re.findall(r"^([\w.-]+)==", lock, re.MULTILINE))
+    assert {name_and_range(entry)[0] for entry in project["dependencies"]} <= pinned
+    assert "://" not in lock
+    blocks = re.split(r"^(?=[\w.-]+==)", lock, flags=re.MULTILINE)[1:]
+    assert all("--hash=sha256:" in block for block in blocks)
+
+
+def test_ci_runs_the_commands_that_the_readme_names():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    commands = re.findall(r"^make [a-z]+", ci, re.MULTILINE)
+    assert commands == ["make lint", "make test"]
+    assert all(command in readme for command in commands)
+
+
+def test_every_make_target_of_the_readme_exists():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
+    named = set(re.findall(r"`make ([a-z]+)", (ROOT / "README.md").read_text(encoding="utf-8")))
+    assert named <= targets
+
+
+def test_each_published_table_says_where_it_is_from():
+    readme = (ROOT / "data" / "published" / "README.md").read_text(encoding="utf-8")
+    tables = [path.name for path in (ROOT / "data" / "published").glob("*.csv")]
+    assert tables and all(name in readme for name in tables)
+    assert "2607.19322" in readme
