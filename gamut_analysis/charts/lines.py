@@ -1,0 +1,70 @@
+"""Lines between positions: how a model's place changes from judge to judge, or from one variant to the other."""
+
+import altair as alt
+import polars as pl
+
+from gamut_analysis.charts import theme
+from gamut_analysis.charts.units import in_points
+
+_HEIGHT = 22
+
+
+def slopes(
+    positions: pl.DataFrame, *, at: str, order: list[str], name: str = "name", focus: str | None = None
+) -> alt.LayerChart | alt.FacetChart:
+    """Each model's score at every judge or variant, joined by a line; names stand at the last position.
+
+    positions: rows of `name`, the column `at` and `estimate`; order: its values from left to right.
+    """
+    frame = in_points(positions, "estimate").with_columns(is_focus=pl.col(name) == (focus or ""))
+    colour = alt.condition("datum.is_focus", alt.value(theme.FOCUS), alt.value(theme.FIELD))
+    base = alt.Chart(frame)
+    x = alt.X(
+        f"{at}:N", sort=order, title=None, axis=alt.Axis(labelAngle=0, orient="top"), scale=alt.Scale(padding=0.4)
+    )
+    y = alt.Y("estimate:Q", title="Score, points", scale=alt.Scale(zero=False))
+    tooltip = [
+        alt.Tooltip(f"{name}:N", title=""),
+        alt.Tooltip(f"{at}:N", title=""),
+        alt.Tooltip("estimate:Q", title="Points", format=".1f"),
+    ]
+    last = base.transform_filter(alt.FieldEqualPredicate(field=at, equal=order[-1]))
+    models = frame[name].n_unique()
+    return theme.fitted(
+        alt.layer(
+            base.mark_line(strokeWidth=1.4).encode(x=x, y=y, detail=f"{name}:N", color=colour),
+            base.mark_circle(size=40).encode(x=x, y=y, color=colour, tooltip=tooltip),
+            last.mark_text(align="left", dx=9).encode(x=x, y=y, text=f"{name}:N", color=colour),
+        ),
+        height=max(240, _HEIGHT * models),
+    )
+
+
+def scatter(
+    frame: pl.DataFrame,
+    *,
+    x: str,
+    y: str,
+    group: str,
+    x_title: str,
+    y_title: str,
+    name: str = "name",
+) -> alt.LayerChart | alt.FacetChart:
+    """Two scores of each model against each other, told apart by a group of shape and hue; the line marks equality."""
+    points = in_points(frame, x, y)
+    groups = points[group].unique(maintain_order=True).to_list()
+    base = alt.Chart(points)
+    zero = alt.Chart(pl.DataFrame({"zero": [0]})).mark_rule(strokeDash=[3, 3]).encode(y="zero:Q")
+    marks = base.mark_point(size=60, filled=True).encode(
+        x=alt.X(f"{x}:Q", title=x_title, scale=alt.Scale(zero=False)),
+        y=alt.Y(f"{y}:Q", title=y_title),
+        color=alt.Color(f"{group}:N", sort=groups, title=None, scale=alt.Scale(range=list(theme.JUDGE_COLOURS))),
+        shape=alt.Shape(f"{group}:N", sort=groups, title=None, scale=alt.Scale(range=list(theme.JUDGE_SHAPES))),
+        tooltip=[
+            alt.Tooltip(f"{name}:N", title=""),
+            alt.Tooltip(f"{group}:N", title=""),
+            alt.Tooltip(f"{x}:Q", title=x_title, format=".1f"),
+            alt.Tooltip(f"{y}:Q", title=y_title, format="+.1f"),
+        ],
+    )
+    return theme.fitted(alt.layer(zero, marks), height=320)
