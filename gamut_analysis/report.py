@@ -196,7 +196,11 @@ def _write_index(study: Study, pages: Mapping[str, Path]) -> Path:
 
     board = common.board(study)
     target = paths.reports() / "index.html"
-    links = {model: pages[model].relative_to(paths.reports()).as_posix() for model in board["model"] if model in pages}
+    links = {
+        row["name"]: pages[row["model"]].relative_to(paths.reports()).as_posix()
+        for row in board.iter_rows(named=True)
+        if row["model"] in pages
+    }
     body = page.index(title=f"Reports · {study.dataset['title']}", table=leaderboard_table(study, board), links=links)
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(body, encoding="utf-8")
@@ -265,9 +269,13 @@ def _lifted(notebook: nbformat.NotebookNode) -> list[Any]:
 def _write_figure(spec: dict[str, Any], stem: Path) -> None:
     import vl_convert
 
-    stem.with_suffix(".svg").write_text(vl_convert.vegalite_to_svg(spec), encoding="utf-8")
-    stem.with_suffix(".png").write_bytes(vl_convert.vegalite_to_png(spec, scale=theme.PNG_SCALE))
-    stem.with_suffix(".pdf").write_bytes(vl_convert.vegalite_to_pdf(spec, scale=theme.PDF_SCALE))
+    stem.with_suffix(".svg").write_text(vl_convert.vegalite_to_svg(spec, vl_version=page.VEGALITE), encoding="utf-8")
+    stem.with_suffix(".png").write_bytes(
+        vl_convert.vegalite_to_png(spec, vl_version=page.VEGALITE, scale=theme.PNG_SCALE)
+    )
+    stem.with_suffix(".pdf").write_bytes(
+        vl_convert.vegalite_to_pdf(spec, vl_version=page.VEGALITE, scale=theme.PDF_SCALE)
+    )
 
 
 def _write_table(table: Table, stem: Path) -> None:

@@ -4,8 +4,8 @@ from typing import Any
 
 import polars as pl
 
-from gamut_analysis import agreement, coherence, leniency, ranking
-from gamut_analysis.chapters.common import cannot, captioned, titled
+from gamut_analysis import agreement, coherence, leniency, paths, ranking
+from gamut_analysis.chapters.common import BENCHMARK, cannot, captioned, no_published, titled
 from gamut_analysis.charts import bands, grids, lines
 from gamut_analysis.display import (
     Figure,
@@ -15,11 +15,12 @@ from gamut_analysis.display import (
     format_names,
     format_points,
     interval,
+    number,
     p_value,
     percent,
     text,
 )
-from gamut_analysis.study import Study
+from gamut_analysis.study import REFERENCE_JUDGE, Study
 from gamut_analysis.vocabulary import ROLE_LABELS, TIER_LABELS, VARIANT_LABELS, VERDICT_LABELS, VERDICTS
 
 COEFFICIENTS = {
@@ -443,3 +444,35 @@ def limits(study: Study) -> Text:
         "two correlations are hard to tell.",
         {"models": study.models.height},
     )
+
+
+def published_statements(study: Study, boards: pl.DataFrame, gaps: pl.DataFrame) -> Table | Text:
+    """What the paper says of its judges, beside the same quantity here."""
+    judges = set(boards["judge"].to_list())
+    told = pl.read_csv(paths.published() / "judges.csv").drop_nulls("value").filter(pl.col("slug").is_in(list(judges)))
+    if study.dataset.get("benchmark") != BENCHMARK or REFERENCE_JUDGE not in judges or told.is_empty():
+        return cannot("published-judges", no_published(study) or "The paper's judges did not grade this data together.")
+    wide = boards.pivot("judge", index="model", values="estimate")
+    ours = [_statement(study, wide, row["slug"], row["statement"]) for row in told.to_dicts()]
+    shown = told.with_columns(ours=pl.Series(ours, dtype=pl.Float64), named=pl.format("{}: {}", "judge", "statement"))
+    columns = {
+        "named": text("Statement of the paper"),
+        "ours": number("Ours", 2, sub="unit"),
+        "value": number("Published", 1, sub="unit"),
+    }
+    return Table("published-judges", shown, columns, "What the paper says of its judges; its full table is not known.")
+
+
+def _statement(study: Study, wide: pl.DataFrame, judge: str, statement: str) -> float | None:
+    """Our value of one of the paper's statements on a judge, in the statement's unit; None for one that is not known."""
+    difference = (wide[judge] - wide[REFERENCE_JUDGE]) * 100
+    if statement.startswith("largest per-model score difference"):
+        return float(difference.abs().to_numpy().max())
+    if statement.startswith("ranking identical"):
+        return float(ranking.rank_correlations(wide[judge].to_numpy(), wide[REFERENCE_JUDGE].to_numpy())["estimate"][0])
+    if statement.startswith("largest difference between a judge's score of itself"):
+        own = difference.filter(wide["model"].is_in([judge, REFERENCE_JUDGE]))
+        return float(own.abs().to_numpy().max()) if own.len() else None
+    if statement.startswith("smallest per-model leniency"):
+        return float(difference.to_numpy().min())
+    return float(difference.to_numpy().max()) if statement.startswith("largest per-model leniency") else None
