@@ -85,7 +85,7 @@ def rank_lines(study: Study, boards: pl.DataFrame) -> Figure | Text:
     caption = captioned(
         study, (f"Mean scores over the {boards['n'][0]} questions that every judge scored for every model.")
     )
-    subtitle = f"{VARIANT_LABELS[study.variant]} questions"
+    subtitle = f"Score in points; {VARIANT_LABELS[study.variant]} questions"
     return Figure("rank-lines", titled(study, chart, title, subtitle), caption, title, boards)
 
 
@@ -97,13 +97,11 @@ def rank_agreement(study: Study) -> Table | Text:
     label = {
         "kendall_tau_b": "Kendall tau-b",
         "spearman": "Spearman rho",
-        "weighted_tau": "Weighted tau",
-        "rbo": "Rank-biased overlap",
-        "discordant_pairs": "Pairs in the other order",
-        "max_abs_gap": "Largest gap of a model, in score units",
-        "pair_accuracy": "Same answer on a pair, ties included",
         "soft_pairwise_accuracy": "Soft pairwise accuracy",
+        "discordant_pairs": "Pairs of models in the other order",
+        "max_abs_gap": "Largest gap of a model's two scores",
     }
+    rows = rows.filter(pl.col("statistic").cast(pl.String).is_in(list(label)))
     named = _pair_names(study, rows).with_columns(label=pl.col("statistic").cast(pl.String).replace(label))
     columns = {
         "pair": text("Judges"),
@@ -321,7 +319,7 @@ def leniency_scatter(study: Study, gaps: pl.DataFrame) -> Figure | Text:
     )
     return Figure(
         "leniency-by-quality",
-        titled(study, chart, title, (f"{VARIANT_LABELS[study.variant]} questions")),
+        titled(study, chart, title, (f"Gap to the other judges in points; {VARIANT_LABELS[study.variant]} questions")),
         caption,
         title,
         by_model,
@@ -464,7 +462,7 @@ def published_statements(study: Study, boards: pl.DataFrame, gaps: pl.DataFrame)
 
 
 def _statement(study: Study, wide: pl.DataFrame, judge: str, statement: str) -> float | None:
-    """Our value of one of the paper's statements on a judge, in the statement's unit; None for one that is not known."""
+    """Our value of one of the statements on a judge, in its own unit; None for a statement that is not known."""
     difference = (wide[judge] - wide[REFERENCE_JUDGE]) * 100
     if statement.startswith("largest per-model score difference"):
         return float(difference.abs().to_numpy().max())

@@ -1,12 +1,15 @@
 """Lines between positions: how a model's place changes from judge to judge, or from one variant to the other."""
 
 import altair as alt
+import numpy as np
 import polars as pl
+from scipy.optimize import isotonic_regression
 
 from gamut_analysis.charts import theme
 from gamut_analysis.charts.units import in_points
 
 _HEIGHT = 22
+_LABEL = 16  # pixels that a name needs
 
 
 def slopes(
@@ -20,24 +23,40 @@ def slopes(
     colour = alt.condition("datum.is_focus", alt.value(theme.FOCUS), alt.value(theme.FIELD))
     base = alt.Chart(frame)
     x = alt.X(
-        f"{at}:N", sort=order, title=None, axis=alt.Axis(labelAngle=0, orient="top"), scale=alt.Scale(padding=0.4)
+        f"{at}:N",
+        sort=order,
+        title=None,
+        axis=alt.Axis(labelAngle=0, orient="top", labelExpr="datum.label"),
+        scale=alt.Scale(padding=0.55),
     )
-    y = alt.Y("estimate:Q", title="Score, points", scale=alt.Scale(zero=False))
+    y = alt.Y("estimate:Q", title=None, scale=alt.Scale(zero=False))
     tooltip = [
         alt.Tooltip(f"{name}:N", title=""),
         alt.Tooltip(f"{at}:N", title=""),
         alt.Tooltip("estimate:Q", title="Points", format=".1f"),
     ]
-    last = base.transform_filter(alt.FieldEqualPredicate(field=at, equal=order[-1]))
     models = frame[name].n_unique()
+    height = max(240, _HEIGHT * models)
+    last = alt.Chart(_spread_labels(frame.filter(pl.col(at) == order[-1]), height))
     return theme.fitted(
         alt.layer(
             base.mark_line(strokeWidth=1.4).encode(x=x, y=y, detail=f"{name}:N", color=colour),
             base.mark_circle(size=40).encode(x=x, y=y, color=colour, tooltip=tooltip),
-            last.mark_text(align="left", dx=9).encode(x=x, y=y, text=f"{name}:N", color=colour),
+            last.mark_text(align="left", dx=9).encode(x=x, y="label_at:Q", text=f"{name}:N", color=colour),
         ),
-        height=max(240, _HEIGHT * models),
+        width=theme.WIDTH,
+        height=height,
     )
+
+
+def _spread_labels(last: pl.DataFrame, height: int) -> pl.DataFrame:
+    """Heights for the names, moved apart as little as keeps them legible, in the order of the values."""
+    ordered = last.sort("estimate")
+    values = ordered["estimate"].to_numpy()
+    apart = (values.max() - values.min() or 1.0) / height * _LABEL * np.arange(len(values))
+    # Least squares under "each at least one label above the one below": isotonic regression of values less their gaps.
+    labels = isotonic_regression(values - apart).x + apart
+    return ordered.with_columns(label_at=pl.Series(labels))
 
 
 def scatter(
@@ -57,9 +76,19 @@ def scatter(
     zero = alt.Chart(pl.DataFrame({"zero": [0]})).mark_rule(strokeDash=[3, 3]).encode(y="zero:Q")
     marks = base.mark_point(size=60, filled=True).encode(
         x=alt.X(f"{x}:Q", title=x_title, scale=alt.Scale(zero=False)),
-        y=alt.Y(f"{y}:Q", title=y_title),
-        color=alt.Color(f"{group}:N", sort=groups, title=None, scale=alt.Scale(range=list(theme.JUDGE_COLOURS))),
-        shape=alt.Shape(f"{group}:N", sort=groups, title=None, scale=alt.Scale(range=list(theme.JUDGE_SHAPES))),
+        y=alt.Y(f"{y}:Q", title=None),
+        color=alt.Color(
+            f"{group}:N",
+            sort=groups,
+            title=None,
+            scale=alt.Scale(domain=groups, range=list(theme.JUDGE_COLOURS[: len(groups)])),
+        ),
+        shape=alt.Shape(
+            f"{group}:N",
+            sort=groups,
+            title=None,
+            scale=alt.Scale(domain=groups, range=list(theme.JUDGE_SHAPES[: len(groups)])),
+        ),
         tooltip=[
             alt.Tooltip(f"{name}:N", title=""),
             alt.Tooltip(f"{group}:N", title=""),

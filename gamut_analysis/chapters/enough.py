@@ -1,0 +1,255 @@
+"""How many questions and judges are enough: what varies, what more of each would buy, which gaps can be seen."""
+
+from typing import Any
+
+import polars as pl
+
+from gamut_analysis import ranking, variance
+from gamut_analysis.chapters.common import cannot, captioned, titled, view_of
+from gamut_analysis.charts import curves
+from gamut_analysis.display import (
+    Column,
+    Figure,
+    Table,
+    Text,
+    count,
+    format_count,
+    format_points,
+    interval,
+    percent,
+    points,
+    text,
+)
+from gamut_analysis.study import Study
+from gamut_analysis.vocabulary import VARIANT_LABELS
+
+QUESTIONS = (25, 50, 100, 200, 300, 500, 750, 1000, 1500, 1813, 2500, 4000)
+JUDGES = (1, 2, 3, 5, 10)
+GAPS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.1)
+PRECISION = 0.01
+_LABELS = {
+    "model": "Models differ",
+    "question": "Questions differ in difficulty",
+    "judge": "Judges differ in level",
+    "model x question": "Models differ from question to question",
+    "model x judge": "Judges differ in their order of models",
+    "question x judge": "Judges differ from question to question",
+    "residual": "The rest: everything together, and chance",
+}
+
+
+def components(study: Study) -> pl.DataFrame:
+    """What the scores of this variant vary with: models, questions, judges and their mixtures."""
+    scored = study.scores.filter(variant=study.variant).drop_nulls("score")
+    if scored["judge"].n_unique() < 2 or scored["model"].n_unique() < 2 or scored["question_id"].n_unique() < 2:
+        return pl.DataFrame()
+    return variance.variance_components(scored)
+
+
+def component_table(components: pl.DataFrame) -> Table | Text:
+    """The components of variance, as standard deviations in points and shares."""
+    if components.is_empty():
+        return cannot("components", "Two models, two questions and two judges at least are needed to part what varies.")
+    named = components.with_columns(
+        label=pl.col("component").cast(pl.String).replace(_LABELS), deviation=pl.col("estimate").sqrt()
+    )
+    columns: dict[str, Column | str] = {
+        "label": text("Source"),
+        "deviation": points("Standard deviation"),
+        "share": percent("Share of the variance"),
+        "n": count("Levels"),
+    }
+    caption = (
+        "Components of variance of single scores, from sums of squares: models, questions and judges taken as drawn "
+        "from "
+        "many like them."
+    )
+    return Table("components", named, columns, caption, _warnings(components))
+
+
+def _warnings(components: pl.DataFrame) -> str:
+    return " ".join(dict.fromkeys(components["warning"].drop_nulls().to_list()))
+
+
+def surface(study: Study, components: pl.DataFrame) -> Figure | Text:
+    """The standard error of a difference of two models, by numbers of questions and judges."""
+    if components.is_empty():
+        return cannot("d-study", "Without components of variance there is no design to study.")
+    rows = variance.d_study(components, questions=QUESTIONS, judges=JUDGES).drop_nulls("se_difference")
+    if rows.is_empty():
+        return cannot("d-study", "The components of variance are undefined for this data.")
+    shown = rows.with_columns(panel=pl.format("{} judges", "judges").replace("1 judges", "1 judge"))
+    order = [f"{k} judge" if k == 1 else f"{k} judges" for k in JUDGES]
+    chart = curves.by_questions(shown, value="se_difference", group="panel", order=order)
+    more, fewer = (
+        rows.filter((pl.col("questions") == 1000) & (pl.col("judges") == k))["se_difference"][0] for k in (3, 1)
+    )
+    title = (
+        f"With 1,000 questions a second and third judge lower the error of a difference from {format_points(fewer)} to "
+        f"{format_points(more)} points"
+    )
+    caption = captioned(
+        study,
+        "Standard error of a difference of two models whose judges and questions are drawn anew, from the components "
+        "above. "
+        "What judges add does not shrink with more questions.",
+    )
+    subtitle = f"Standard error in points; {VARIANT_LABELS[study.variant]} questions, judges like these"
+    return Figure("d-study", titled(study, chart, title, subtitle), caption, title, rows)
+
+
+def needed_table(components: pl.DataFrame) -> Table | Text:
+    """How many questions bring the standard error of a difference down to one point, by number of judges."""
+    if components.is_empty():
+        return cannot("questions-needed", "Without components of variance the numbers cannot be told.")
+    rows = variance.questions_needed(components, precision=PRECISION, judges=JUDGES)
+    label = {"se_difference": "a difference of two models", "se_mean": "the level of one model"}
+    named = rows.with_columns(label=pl.col("measure").cast(pl.String).replace(label))
+    columns: dict[str, Column | str] = {
+        "label": text("Standard error of"),
+        "judges": count("Judges"),
+        "questions": count("Questions for one point"),
+        "floor": points("Error with endless questions"),
+    }
+    return Table("questions-needed", named, columns, "How many questions bring a standard error down to one point.")
+
+
+def detectable(study: Study, pairs: pl.DataFrame) -> pl.DataFrame:
+    """What each pair of models could show with these questions, and what its own gap would need."""
+    names = pairs.select("model_a", "model_b", "name_a", "name_b")
+    found = ranking.detectable_differences(pairs.drop("name_a", "name_b"))
+    return found.join(names, on=["model_a", "model_b"], maintain_order="left")
+
+
+def neighbours_needed(study: Study, board: pl.DataFrame, detectable: pl.DataFrame) -> Table | Text:
+    """For models that stand side by side: the gap, what could be seen, and how many questions it would take."""
+    order = board.drop_nulls("rank")["model"].to_list()
+    beside = pl.DataFrame(
+        {"model_a": order[:-1], "model_b": order[1:]}, schema={"model_a": pl.String, "model_b": pl.String}
+    )
+    rows = beside.join(detectable, on=["model_a", "model_b"], how="inner", maintain_order="left")
+    if rows.is_empty():
+        return cannot("neighbours-needed", "There are no two complete models side by side.")
+    columns: dict[str, Column | str] = {
+        "name_a": text("Model"),
+        "name_b": text("above"),
+        "estimate": points("Gap", signed=True),
+        "minimum_detectable_effect": points("Could be seen"),
+        "n": count("Questions"),
+        "questions_needed": count("Questions for a gap like this"),
+    }
+    caption = (
+        "Models that stand side by side. 'Could be seen': the smallest true gap that a test of this pair alone finds "
+        "with a "
+        "power of 80 %. Last column: questions that a true gap as large as this one would need. Which models stand "
+        "side by side "
+        "was chosen by the data: the numbers are for planning, not for testing."
+    )
+    return Table("neighbours-needed", rows, columns, caption)
+
+
+def pair_curve(study: Study, detectable: pl.DataFrame) -> Figure | Text:
+    """How many questions tell a typical pair apart, by the size of its gap."""
+    spread = (detectable["standard_error"] ** 2 * detectable["n"]).drop_nulls()
+    if spread.is_empty():
+        return cannot("questions-by-gap", "There are no two models with questions in common.")
+    grid = [0.001 * step for step in range(5, 121)]
+    bands = {
+        "a typical pair": spread.median(),
+        "an easy pair": spread.quantile(0.1),
+        "a hard pair": spread.quantile(0.9),
+    }
+    rows = [
+        {"gap": gap, "pair": name, "questions": float(ranking.questions_needed(gap, between))}
+        for name, between in bands.items()
+        for gap in grid
+    ]
+    frame = pl.DataFrame(rows)
+    typical = frame.filter((pl.col("pair") == "a typical pair") & (pl.col("gap").round(3) == 0.02))["questions"][0]
+    chart = curves.by_gap(frame, group="pair", order=list(bands))
+    title = f"A gap of two points takes about {format_count(round(typical))} questions"
+    caption = captioned(
+        study,
+        "Questions for a power of 80 % at 5 %, one pair by itself; pairs whose differences spread less need fewer. "
+        "Point at the "
+        "lines to read them.",
+    )
+    subtitle = f"Questions needed; {view_of(study)}"
+    return Figure("questions-by-gap", titled(study, chart, title, subtitle), caption, title, frame)
+
+
+def domain_table(study: Study, pairs: pl.DataFrame) -> Table | Text:
+    """The smallest gap that each domain alone could show."""
+    domains = study.questions.select("question_id", "domain").drop_nulls()
+    sizes = domains.group_by("domain").agg(pl.len().alias("n")).sort("n", "domain", descending=[True, False])
+    typical = (pairs["standard_error"] ** 2 * pairs["n"]).drop_nulls().median()
+    if sizes.is_empty() or typical is None:
+        return cannot("by-domain", "This data has no domains, or no two models in common.")
+    errors = (typical / sizes["n"]).sqrt().to_numpy()
+    shown = sizes.with_columns(effect=pl.Series(ranking.minimum_detectable_effect(errors)))
+    columns: dict[str, Column | str] = {
+        "domain": text("Domain"),
+        "n": count("Questions"),
+        "effect": points("Could be seen"),
+    }
+    return Table(
+        "by-domain",
+        shown,
+        columns,
+        ("The smallest true gap of a typical pair that a domain alone finds with a power of 80 %."),
+    )
+
+
+def effective(study: Study) -> Table | Text:
+    """How many judges with independent errors the panel is worth."""
+    if study.scores.filter(variant=study.variant)["judge"].n_unique() < 2:
+        return cannot("effective-judges", "One judge alone graded this data.")
+    rows = variance.effective_judges(study.scores, variant=study.variant, questions=study.questions)
+    columns: dict[str, Column | str] = {
+        "judges": count("Judges"),
+        "estimate": interval("worth", of="number", digits=2),
+        "n": count("Answers"),
+    }
+    caption = (
+        "How many judges with independent errors the panel is worth, at least: judges that are right together "
+        "count as redundant here."
+    )
+    return Table("effective-judges", rows, columns, caption)
+
+
+def answer(study: Study, components: pl.DataFrame, detectable: pl.DataFrame) -> Text:
+    """What these questions can tell apart, and whether more questions or more judges would help."""
+    effects = detectable["minimum_detectable_effect"].drop_nulls()
+    if effects.is_empty():
+        return Text(
+            "answer", ("There are no two models with questions in common, so nothing can be told apart here."), {}
+        )
+    values: dict[str, Any] = {"n": int(detectable["n"].max() or 0), "effect": float(effects.median())}
+    template = (
+        "**{n:count} questions find a true gap of {effect:points} points** between a typical pair of models "
+        "four times in five."
+    )
+    if not components.is_empty() and components["estimate"].null_count() == 0:
+        by = dict(components.select(pl.col("component").cast(pl.String), "estimate").iter_rows())
+        values |= {"judge": by.get("model x judge", 0.0) ** 0.5, "question": by.get("model x question", 0.0) ** 0.5}
+        template += (
+            " Answers differ from question to question by {question:points} points beyond what models and questions "
+            "explain, and "
+            "judges differ in their order of models by {judge:points}: the first shrinks with more questions, the "
+            "second only "
+            "with more judges."
+        )
+    return Text("answer", template, values)
+
+
+def limits(study: Study) -> Text:
+    """What planning from these numbers does not cover."""
+    return Text(
+        "limits",
+        "The numbers speak of questions and judges like these. One answer and one verdict a cell: that a model would "
+        "answer "
+        "otherwise tomorrow, or a judge grade otherwise, is inside the rest and cannot be told apart from it. "
+        "{judges:count} judges "
+        "say little about judges at large.",
+        {"judges": study.judges.height},
+    )
