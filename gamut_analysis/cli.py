@@ -24,8 +24,9 @@ from gamut_analysis.errors import GamutError, InputError, UnknownName
 from gamut_analysis.typed import typed
 from gamut_analysis.vocabulary import VARIANTS
 
+WIDE = 160  # columns of a table that no terminal limits
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-out = Console(highlight=False)
+out = Console(highlight=False, width=None if sys.stdout.isatty() else WIDE)
 err = Console(stderr=True, highlight=False)
 
 Data = Annotated[
@@ -77,7 +78,7 @@ def build(data: Data = None, manifest: Manifest = None, strict: Strict = False) 
     """Build the database of the data that ships, or of a folder, if it is not there yet or out of date."""
     strict = strict or bool(typed("STRICT"))
     database = _ready(typed("DATA", data), typed("MANIFEST", manifest), strict)
-    out.print(_summary(database))
+    out.print(_summary(database), soft_wrap=True)
 
 
 @app.command("import")
@@ -98,7 +99,7 @@ def import_(
             strict=strict,
             progress=lambda step, n, of: bar.update(task, description=step, completed=n, total=of),
         )
-    out.print(_summary(target))
+    out.print(_summary(target), soft_wrap=True)
     _print_rejects(target, limit=20)
 
 
@@ -132,7 +133,7 @@ def report(
     study = Study(database, wanted, judge_text, variant_text, seed_number)
     label = _label(study.model, data_text, judge_text, variant_text)
     page = model_report(study, label=label, progress=err.is_terminal)
-    out.print(Text(str(page)))
+    out.print(Text(str(page)), soft_wrap=True)
 
 
 def _label(model: str, data: str, judge: str, variant: str) -> str:
@@ -156,7 +157,7 @@ def reports(
     with _bar() as bar:
         task = bar.add_task("reports", total=len(labels))
         index = all_reports(study, labels, done=lambda: bar.advance(task))
-    out.print(Text(str(index)))
+    out.print(Text(str(index)), soft_wrap=True)
 
 
 @app.command()
@@ -174,7 +175,7 @@ def figures(
         index = all_figures(
             study, progress=lambda step, n, of: bar.update(task, description=step, completed=n, total=of)
         )
-    out.print(Text(str(index)))
+    out.print(Text(str(index)), soft_wrap=True)
 
 
 @app.command()
@@ -314,7 +315,7 @@ def _summary(database: Path) -> Text:
 def _print_rejects(database: Path, limit: int) -> None:
     rejects = tables.read(database, "rejects")
     for row in rejects.head(limit).iter_rows():
-        err.print(Text(tables.describe_reject(*row)))
+        err.print(Text(tables.describe_reject(*row)), soft_wrap=True)
     if rejects.height > limit:
         err.print(f"... and {rejects.height - limit} more: gamut describe {database}")
 

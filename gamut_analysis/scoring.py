@@ -5,8 +5,9 @@ lambda, mu or the weights. Scores are in [-1, 1]; points (times 100) are a matte
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import polars as pl
@@ -46,13 +47,13 @@ class Scoring:
     min_coverage: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "weights", tuple(self.weights))
-        _require(0 <= self.lambda_ <= 1, "lambda_", self.lambda_, "a number in [0, 1]")
-        _require(self.mu < 0 and math.isfinite(self.mu), "mu", self.mu, "a number below 0")
-        _require(len(self.weights) == len(TIERS), "weights", self.weights, f"{len(TIERS)} numbers, one a tier")
-        legal = all(weight >= 0 and math.isfinite(weight) for weight in self.weights) and any(self.weights)
-        _require(legal, "weights", self.weights, "non-negative numbers, not all zero")
-        _require(0 <= self.min_coverage <= 1, "min_coverage", self.min_coverage, "a number in [0, 1]")
+        weights = tuple(self.weights) if isinstance(self.weights, Iterable) else ()
+        sound = len(weights) == len(TIERS) and all(_is_number(w) and w >= 0 for w in weights) and any(weights)
+        _require(_is_share(self.lambda_), "lambda_", self.lambda_, "a number in [0, 1] is needed")
+        _require(_is_number(self.mu) and self.mu < 0, "mu", self.mu, "a number below 0 is needed")
+        _require(sound, "weights", self.weights, "three non-negative numbers are needed, one a tier, not all zero")
+        _require(_is_share(self.min_coverage), "min_coverage", self.min_coverage, "a number in [0, 1] is needed")
+        object.__setattr__(self, "weights", weights)
 
     @property
     def values(self) -> tuple[float, float, float, float]:
@@ -67,62 +68,43 @@ class Scoring:
     def tier_score(self, counts: Sequence[Any]) -> Any:
         """Score of one tier from its four counts, None when nothing is graded; exact for exact numbers."""
         meets, partially, missing, contradicts = counts
-        size = meets + partially + missing + -self.mu * contradicts
+        size = meets + partially + missing - self.mu * contradicts
         return (meets + self.lambda_ * partially + self.mu * contradicts) / size if size else None
 
-    def question_score(self, tiers: dict[str, Sequence[Any]]) -> Any:
+    def question_score(self, tiers: Mapping[str, Sequence[Any]]) -> Any:
         """Score of one fully graded answer from its counts by tier: the scalar form that the vectorised one equals."""
-        scored = [
-            (w, self.tier_score(tiers[tier])) for tier, w in zip(TIERS, self.weights, strict=True) if tier in tiers
-        ]
-        scored = [(weight, score) for weight, score in scored if score is not None]
+        scores = [self.tier_score(tiers.get(tier, (0, 0, 0, 0))) for tier in TIERS]
+        scored = [(weight, score) for weight, score in zip(self.weights, scores, strict=True) if score is not None]
         total = sum(weight for weight, _ in scored)
         return sum(weight * score for weight, score in scored) / total if total else None
 
     def questions(self, counts: pl.DataFrame) -> pl.DataFrame:
         """Score every answer of a verdict-count frame.
 
-        counts: one row per model, judge, variant, question_id, replicate and tier, with the four verdict counts,
-        ``ungraded`` and ``checks``. Returns one row per model, judge, variant and question_id: ``score``, the three
-        tier scores, ``coverage`` (graded share of the checks) and ``reason`` (why there is no score). Replicates are
-        scored one by one and averaged.
+        counts: one row per model, judge, variant, question_id, replicate and tier (or finer), with the four verdict
+        counts and ``checks``. Returns one row per model, judge, variant and question_id, in order of appearance:
+        ``score``, the three tier scores, ``coverage`` (graded share of the checks) and ``reason`` (why there is no
+        score). Replicates are scored one by one and averaged.
         """
-        tiers = counts.lazy().with_columns(
-            self._tier_score().alias("s"), self._weight().alias("w"), _graded().alias("g")
-        )
-        by_tier = [pl.col("s").filter(pl.col("tier") == tier).first().alias(tier) for tier in TIERS]
-        answers = tiers.group_by(_REPLICATE, maintain_order=True).agg(
-            (pl.col("s") * pl.col("w")).sum().alias("weighted"),
-            pl.col("w").sum(),
-            pl.col("g").sum(),
-            pl.col("checks").sum(),
-            *by_tier,
-            *_status(counts),
-        )
-        scored = answers.with_columns((pl.col("g") / pl.col("checks")).alias("coverage")).with_columns(
-            self._reason().alias("reason")
-        )
-        unscored = pl.col("reason").is_not_null()
-        hidden = [pl.when(~unscored).then(pl.col(name)).alias(name) for name in TIERS]
-        result = scored.with_columns(
-            pl.when(~unscored).then(pl.col("weighted") / pl.col("w")).alias("score"), *hidden
-        ).collect()
-        return _average_replicates(result).select(*ANSWER, "score", *TIERS, "coverage", "reason")
+        scored = self._scored(counts).select(*_REPLICATE, "score", *TIERS, "coverage", "reason").collect()
+        return _average_replicates(scored).select(*ANSWER, "score", *TIERS, "coverage", "reason")
 
     def models(self, scores: pl.DataFrame) -> pl.DataFrame:
         """Mean over questions for every model, judge and variant.
 
         Returns ``score``, the tier columns (mean over the questions that have the tier), ``standard_error`` of the
-        score (sample SD / sqrt n), ``n`` scored questions and ``answers`` seen.
+        score (sample SD / sqrt n), ``n`` scored questions, ``answers`` seen and ``reason`` (why there is no score).
         """
+        score = pl.col("score")
         return (
             scores.group_by(ANSWER[:3], maintain_order=True)
             .agg(
                 pl.col("score", *TIERS).mean(),
-                (pl.col("score").std() / pl.col("score").count().sqrt()).alias("standard_error"),
-                pl.col("score").count().cast(pl.Int64).alias("n"),
+                (score.std() / score.count().sqrt()).alias("standard_error"),
+                score.count().cast(pl.Int64).alias("n"),
                 pl.len().cast(pl.Int64).alias("answers"),
             )
+            .with_columns(pl.when(score.is_null()).then(pl.lit("no answer has a score")).alias("reason"))
             .sort(ANSWER[:3])
         )
 
@@ -131,65 +113,92 @@ class Scoring:
 
         With D = M + P + S + |mu| C and w the effective weight of the tier, the parts are w (1 - lambda) P / D,
         w S / D and w (|mu| - mu) C / D; over tiers and verdicts they add up exactly to 1 - score
-        (counterfactuals such as "all contradictions mended" do not). Replicates are averaged.
+        (counterfactuals such as "all contradictions mended" do not). Replicates are averaged. Returns one row per
+        scored answer and tier with graded checks.
         """
-        size = self._size()
-        parts = {
-            LOSSES[0]: (1 - self.lambda_) * pl.col("partially_meets"),
-            LOSSES[1]: pl.col("missing"),
-            LOSSES[2]: (abs(self.mu) - self.mu) * pl.col("contradicts"),
-        }
-        scored = self.questions(counts).filter(pl.col("score").is_not_null()).select(ANSWER)
-        tiers = counts.join(scored, on=ANSWER, how="semi").with_columns(self._weight().alias("w"))
-        tiers = tiers.with_columns(
-            _graded().sum().over(_REPLICATE).alias("g"), pl.col("checks").sum().over(_REPLICATE).alias("n")
-        )
-        complete = (pl.col("g") > 0) & (pl.col("g") >= self.min_coverage * pl.col("n"))
-        share = pl.col("w") / pl.col("w").sum().over(_REPLICATE)
+        costs = (1 - self.lambda_, 1, -2 * self.mu)
+        scored = self._scored(counts).filter(pl.col("score").is_not_null())
+        parts = []
+        for position, (tier, weight) in enumerate(zip(TIERS, self.weights, strict=True)):
+            worth = weight / pl.col("weight") / self._size(tier)
+            lost = [
+                (cost * worth * pl.col(f"{verdict} {tier}")).alias(name)
+                for name, verdict, cost in zip(LOSSES, VERDICTS[1:], costs, strict=True)
+            ]
+            label = pl.lit(tier).cast(counts.schema["tier"]).alias("tier")
+            graded = scored.filter(_graded(tier) > 0)
+            parts.append(graded.select(*_REPLICATE, label, *lost, "place", pl.lit(position).alias("position")))
+        scored_replicates = scored.group_by(ANSWER).agg(pl.len().alias("replicates"))
         return (
-            tiers.filter(complete)
-            .with_columns(*((share * part / size).fill_nan(0.0).alias(name) for name, part in parts.items()))
-            .with_columns(pl.col("replicate").n_unique().over(ANSWER).alias("replicates"))
-            .group_by(*ANSWER, "tier", maintain_order=True)
-            .agg(*(pl.col(name).sum() / pl.col("replicates").first() for name in LOSSES))
+            pl.concat(parts)
+            .group_by(*ANSWER, "tier")
+            .agg(pl.col(LOSSES).sum(), pl.col("place", "position").min())
+            .join(scored_replicates, on=ANSWER)
+            .with_columns(pl.col(LOSSES) / pl.col("replicates"))
+            .sort("place", "position")
+            .select(*ANSWER, "tier", *LOSSES)
+            .collect()
         )
 
-    def _size(self) -> pl.Expr:
-        meets, partially, missing, contradicts = (pl.col(verdict) for verdict in VERDICTS)
-        return meets + partially + missing + abs(self.mu) * contradicts
+    def _scored(self, counts: pl.DataFrame) -> pl.LazyFrame:
+        """One row per answer and replicate: its counts by tier, its scores, and why there is none."""
+        tiers = dict(zip(TIERS, self.weights, strict=True))
+        answers = _spread(counts)
+        scores = [pl.when(_graded(tier) > 0).then(self._points(tier) / self._size(tier)).alias(tier) for tier in TIERS]
+        graded = sum((_graded(tier) for tier in TIERS), start=pl.lit(0)).alias("graded")
+        answers = answers.with_columns(*scores, graded).with_columns(
+            pl.when(pl.col("checks") > 0).then(pl.col("graded") / pl.col("checks")).alias("coverage"),
+            sum((pl.col(t).is_not_null() * w for t, w in tiers.items()), start=pl.lit(0.0)).alias("weight"),
+            sum((pl.col(t).fill_null(0) * w for t, w in tiers.items()), start=pl.lit(0.0)).alias("weighted"),
+        )
+        answers = answers.with_columns(self._reason().alias("reason"))
+        has_score = pl.col("reason").is_null()
+        return answers.with_columns(
+            pl.when(has_score).then(pl.col("weighted") / pl.col("weight")).alias("score"),
+            *(pl.when(has_score).then(pl.col(tier)).alias(tier) for tier in TIERS),
+        )
 
-    def _tier_score(self) -> pl.Expr:
-        numerator = pl.col("meets") + self.lambda_ * pl.col("partially_meets") + self.mu * pl.col("contradicts")
-        return pl.when(_graded() > 0).then(numerator / self._size())
+    def _size(self, tier: str) -> pl.Expr:
+        return _graded(tier) + (-self.mu - 1) * pl.col(f"contradicts {tier}")
 
-    def _weight(self) -> pl.Expr:
-        weight = pl.lit(0.0)
-        for tier, value in zip(TIERS, self.weights, strict=True):
-            weight = pl.when(pl.col("tier") == tier).then(pl.lit(float(value))).otherwise(weight)
-        return pl.when(_graded() > 0).then(weight).otherwise(0.0)
+    def _points(self, tier: str) -> pl.Expr:
+        meets, partially, _, contradicts = (pl.col(f"{verdict} {tier}") for verdict in VERDICTS)
+        return meets + self.lambda_ * partially + self.mu * contradicts
 
     def _reason(self) -> pl.Expr:
-        short = pl.format("{} of {} checks graded", pl.col("g"), pl.col("checks"))
         return (
-            pl.when(pl.col("answer_status") == "error")
+            pl.when(pl.col("answer_error"))
             .then(pl.lit("the answer could not be had"))
-            .when(pl.col("g") == 0)
+            .when(pl.col("graded") == 0)
             .then(pl.lit("no check graded"))
             .when(pl.col("coverage") < self.min_coverage)
-            .then(short)
-            .when(pl.col("w") == 0)
+            .then(pl.format("{} of {} checks graded", "graded", "checks"))
+            .when(pl.col("weight") == 0)
             .then(pl.lit("the graded tiers have no weight"))
         )
 
 
-def _graded() -> pl.Expr:
-    return pl.sum_horizontal(*VERDICTS)
-
-
-def _status(counts: pl.DataFrame) -> list[pl.Expr]:
-    """The answer's status where the frame carries it; counts made by hand need not."""
+def _spread(counts: pl.DataFrame) -> pl.LazyFrame:
+    """The counts with one row per answer and replicate, and a column for each verdict and tier."""
+    cells = [
+        pl.when(pl.col("tier") == tier).then(pl.col(verdict)).otherwise(0).alias(f"{verdict} {tier}")
+        for tier in TIERS
+        for verdict in VERDICTS
+    ]
+    # Counts that are made by hand need not carry the answer's status.
     known = "answer_status" in counts.columns
-    return [pl.col("answer_status").first() if known else pl.lit(None, dtype=pl.String).alias("answer_status")]
+    error = (pl.col("answer_status") == "error") if known else pl.lit(False)
+    return (
+        counts.lazy()
+        .select(*_REPLICATE, *cells, "checks", error.fill_null(False).alias("answer_error"))
+        .group_by(_REPLICATE, maintain_order=True)
+        .agg(pl.exclude("answer_error").sum(), pl.col("answer_error").any())
+        .with_row_index("place")
+    )
+
+
+def _graded(tier: str) -> pl.Expr:
+    return pl.sum_horizontal(f"{verdict} {tier}" for verdict in VERDICTS)
 
 
 def _average_replicates(answers: pl.DataFrame) -> pl.DataFrame:
@@ -198,11 +207,19 @@ def _average_replicates(answers: pl.DataFrame) -> pl.DataFrame:
         return answers
     return (
         answers.group_by(ANSWER, maintain_order=True)
-        .agg(pl.col("score", *TIERS, "coverage").mean(), pl.col("reason").first())
+        .agg(pl.col("score", *TIERS, "coverage").mean(), pl.col("reason").drop_nulls().first())
         .with_columns(pl.when(pl.col("score").is_null()).then(pl.col("reason")).alias("reason"))
     )
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_share(value: Any) -> bool:
+    return _is_number(value) and 0 <= value <= 1
+
+
 def _require(holds: bool, name: str, value: object, legal: str) -> None:
     if not holds:
-        raise ScoringError(f"{name} = {value!r}: {legal} is needed")
+        raise ScoringError(f"{name} = {value!r}: {legal}")

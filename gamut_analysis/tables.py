@@ -7,6 +7,7 @@ at any moment, the previous database is intact. Everything that reads opens the 
 import contextlib
 import os
 import re
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +15,11 @@ from typing import Any
 
 import duckdb
 import polars as pl
+import pyarrow as pa
 
 from gamut_analysis import __version__, paths
 from gamut_analysis.errors import BuildError, DatabaseBusy, DatabaseMissing, RejectedRows, UnknownName
-from gamut_analysis.readers.delivery import TABLES, Delivery
+from gamut_analysis.readers.delivery import Delivery
 from gamut_analysis.vocabulary import (
     ITEM_TYPES,
     ROLES,
@@ -29,33 +31,52 @@ from gamut_analysis.vocabulary import (
     as_tier,
     as_variant,
     as_verdict,
+    normalise_label,
 )
 
-ENUMS = {"verdict": VERDICTS, "tier": TIERS, "variant": VARIANTS, "role": ROLES, "item_type": ITEM_TYPES}
-STAGING = ("stg_variants", "stg_questions", "stg_checks", "stg_items", "stg_answers", "stg_verdicts")
+LABELS = {"verdict": VERDICTS, "tier": TIERS, "variant": VARIANTS, "role": ROLES, "item_type": ITEM_TYPES}
+_MEANING: dict[str, Callable[[str], str | None]] = {
+    "verdict": as_verdict,
+    "tier": as_tier,
+    "variant": as_variant,
+    "role": as_role,
+    "item_type": as_item_type,
+}
+# Where delivered tables carry a label of each kind, and an id of each kind.
+_LABEL_COLUMNS = {
+    "verdict": (("verdicts", "verdict"),),
+    "tier": (("verdicts", "tier"), ("checks", "tier"), ("items", "tier"), ("items", "insight_tier")),
+    "variant": (("verdicts", "variant"), ("checks", "variant"), ("questions", "variant"), ("answers", "variant")),
+    "role": (("checks", "role"),),
+    "item_type": (("checks", "item_type"), ("items", "item_type")),
+}
+_ID_COLUMNS = {
+    "model": (("verdicts", "model"), ("answers", "model")),
+    "judge": (("verdicts", "judge"),),
+    "question": tuple((table, "question_id") for table in ("checks", "questions", "answers", "items")),
+    "check": (("checks", "check_id"),),
+}
+STAGING = ("stg_variants", "stg_verdicts", "stg_checks", "stg_questions", "stg_items", "stg_answers")
 # In order of dependence; the ones in SCRATCH are not kept.
 CORE = (
+    "dataset",
     "models",
     "judges",
     "checks",
     "questions",
     "items",
     "answers",
-    "check_numbers",
     "attempts",
     "rivals",
-    "resolved",
     "verdicts",
     "duplicates",
-    "extras",
+    "faults",
     "rejects",
     "sources",
 )
-SCRATCH = ("check_numbers", "attempts", "rivals", "resolved", "extras")
-# Views are read more than once only where that is cheaper than writing them down.
-_KINDS = {name: "temp view" if name == "resolved" else "temp table" for name in SCRATCH}
+SCRATCH = ("attempts", "rivals", "faults")
 MARTS = ("verdict_counts", "coverage", "judge_pairs", "rubric_profile", "question_words")
-RELATIONS = ("dataset", *(name for name in CORE if name not in SCRATCH), *MARTS)
+RELATIONS = (*(name for name in CORE if name not in SCRATCH), *MARTS)
 KEYS: dict[str, tuple[str, ...]] = {
     "models": ("model",),
     "judges": ("judge",),
@@ -71,7 +92,6 @@ KEYS: dict[str, tuple[str, ...]] = {
     "rubric_profile": ("variant", "question_id"),
     "question_words": ("variant", "question_id"),
 }
-# Relations whose key is checked while they are built: unique by construction would be too long to wait for twice.
 _IDENTITIES = {
     "verdict counts add up to the checks": """
         select count(*) from verdict_counts
@@ -80,6 +100,13 @@ _IDENTITIES = {
     "every verdict is null with a reason, or not null without one": """
         select count(*) from verdicts where (verdict is null) <> (ungraded_reason is not null)
     """,
+    "every delivered verdict stands, is a duplicate, or is rejected": """
+        select
+            (select count(*) from attempts)
+            - (select count(*) from attempts where fault is not null)
+            - (select count(*) from verdicts)
+            - (select count(*) from rivals where place > 1)
+    """,
     "rows read are kept or rejected": """
         select count(*) from sources where rows_kept + rows_rejected <> rows_read or rows_kept < 0
     """,
@@ -87,7 +114,20 @@ _IDENTITIES = {
         select (select coalesce(sum(n_01), 0) from judge_pairs) <> (select coalesce(sum(n_10), 0) from judge_pairs)
     """,
 }
-_MEMORY_LIMIT = "8GB"
+_DESCRIBED = (
+    "grid",
+    "models",
+    "judges",
+    "questions",
+    "sources",
+    "rejects",
+    "duplicates",
+    "ungraded",
+    "without_checks",
+    "lookalikes",
+)
+_FOLDERS = {"staging": STAGING, "core": CORE, "marts": MARTS}
+_BATCH = 122_880
 Progress = Callable[[str, int, int], None]
 
 
@@ -106,8 +146,7 @@ def build(delivery: Delivery, database: Path, *, strict: bool = False, progress:
     Raises RejectedRows when ``strict`` and any row was rejected, BuildError when a promise does not hold; in both
     cases, and when the process is killed, the previous database stays.
     """
-    database.parent.mkdir(parents=True, exist_ok=True)
-    _remove_leftovers(database)
+    _prepare(database)
     fresh = database.with_name(f".{database.name}.building-{os.getpid()}")
     try:
         with _writer(fresh) as connection:
@@ -121,9 +160,10 @@ def build(delivery: Delivery, database: Path, *, strict: bool = False, progress:
                 raise RejectedRows(_rejects_message(connection, rows["rejects"]))
             connection.execute("checkpoint")
         _publish(fresh, database)
+    except (OSError, duckdb.Error) as error:
+        raise BuildError(f"{database}: could not be built, and what was there before stays: {error}") from error
     finally:
-        for leftover in (fresh, fresh.with_name(fresh.name + ".wal")):
-            leftover.unlink(missing_ok=True)
+        _discard(fresh)
     return Built(database, rows, rows["rejects"])
 
 
@@ -132,17 +172,30 @@ def connect(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """A read-only connection that cannot reach other files. Raises DatabaseMissing or DatabaseBusy."""
     if not database.is_file():
         raise DatabaseMissing(f"{database}: there is no database; `make data` (or `gamut build`) builds it")
-    config: dict[str, Any] = {"enable_external_access": False, "autoinstall_known_extensions": False}
-    try:
-        connection = duckdb.connect(str(database), read_only=True, config=config)
-    except duckdb.Error as error:
-        raise _opening_error(database, error) from error
+    # Attached to a fresh instance, so that a file that was replaced meanwhile is never read from the old one's cache.
+    connection = duckdb.connect(":memory:", config={"autoinstall_known_extensions": False})
     try:
         connection.execute("set timezone = 'UTC'")
+        _attach(connection, database)
+        connection.execute("set enable_external_access = false")
         connection.execute("set lock_configuration = true")
         yield connection
+    except duckdb.IOException as error:  # the file opened, and is not whole further in
+        raise _opening_error(database, error) from error
     finally:
         connection.close()
+
+
+def _attach(connection: duckdb.DuckDBPyConnection, database: Path) -> None:
+    name = str(database).replace("'", "''")
+    try:
+        connection.execute(f"attach '{name}' as gamut (type duckdb, read_only)")
+        connection.execute("use gamut")
+    except duckdb.Error as error:
+        raise _opening_error(database, error) from error
+    found = {row[0] for row in connection.sql("select table_name from duckdb_tables()").fetchall()}
+    if not found.issuperset(RELATIONS):
+        raise DatabaseMissing(f"{database}: not a database of this version; build it again with `make data`")
 
 
 def read(
@@ -171,7 +224,7 @@ def tier_role_counts(database: Path, *, variant: str, judge: str) -> pl.DataFram
 
 
 def matched_counts(database: Path, *, judge: str) -> pl.DataFrame:
-    """Multimodal verdict counts of one judge on the checks that the text-only rubric has too, shaped like verdict_counts."""
+    """Multimodal counts of one judge on the checks that the text-only rubric has too, shaped like verdict_counts."""
     return _query(database, "matched_counts", {"judge": judge})
 
 
@@ -180,10 +233,29 @@ def check_verdicts(database: Path, *, model: str, variant: str) -> pl.DataFrame:
     return _query(database, "check_verdicts", {"variant": variant, "model": model})
 
 
-def _query(database: Path, name: str, params: dict[str, str]) -> pl.DataFrame:
-    text = (paths.SQL / "queries" / f"{name}.sql").read_text(encoding="utf-8")
+def describe(database: Path) -> dict[str, pl.DataFrame]:
+    """What is in a database, as frames for people: the data, the grid, the coverage, and all that was set aside.
+
+    dataset, grid, models, judges, questions, sources, coverage, rejects (by reason), duplicates (by kind), ungraded
+    (by reason), without_checks (questions that cannot be scored), lookalikes (names that may mean the same).
+    """
     with connect(database) as connection:
-        return _with_enums(connection.sql(text, params=params))
+        told = _select(connection, "dataset", {}, ()).row(0, named=True)
+        known = [(name, str(value)) for name, value in told.items() if value is not None]
+        frames = {"dataset": pl.DataFrame(known, schema={"what": pl.String, "value": pl.String}, orient="row")}
+        for name in _DESCRIBED:
+            frames[name] = _as_frame(connection.sql(_sql("describe", name)))
+        frames["coverage"] = _select(connection, "coverage", {}, ())
+        return frames
+
+
+def _sql(folder: str, name: str) -> str:
+    return (paths.SQL / folder / f"{name}.sql").read_text(encoding="utf-8")
+
+
+def _query(database: Path, name: str, params: dict[str, str]) -> pl.DataFrame:
+    with connect(database) as connection:
+        return _as_frame(connection.sql(_sql("queries", name), params=params))
 
 
 def _select(
@@ -199,28 +271,24 @@ def _select(
     tests = " and ".join(f'list_contains(${name}, cast("{name}" as varchar))' for name in values)
     selected = ", ".join(f'"{name}"' for name in columns) or "*"
     sql = f"select {selected} from {relation}" + (f" where {tests}" if tests else "")
-    return _with_enums(connection.sql(sql, params=values or None))
+    return _as_frame(connection.sql(sql, params=values or None))
 
 
-def _with_enums(relation: duckdb.DuckDBPyRelation) -> pl.DataFrame:
-    """The relation as a frame, its ENUM columns in reporting order."""
-    enums = {
-        name: pl.Enum(kind.children[0][1])
-        for name, kind in zip(relation.columns, relation.types, strict=True)
-        if kind.id == "enum"
-    }
-    return relation.pl().with_columns(pl.col(name).cast(kind) for name, kind in enums.items())
+def _as_frame(relation: duckdb.DuckDBPyRelation) -> pl.DataFrame:
+    """The relation as a frame: labels as Enums in reporting order, ids as text."""
+    kinds: dict[str, Any] = {}
+    for name, kind in zip(relation.columns, relation.types, strict=True):
+        if kind.id == "enum":
+            values = tuple(kind.children[0][1])
+            kinds[name] = pl.Enum(values) if values in LABELS.values() else pl.String
+    return relation.pl().with_columns(pl.col(name).cast(kind) for name, kind in kinds.items())
 
 
 @contextlib.contextmanager
 def _writer(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    path.unlink(missing_ok=True)
-    config: dict[str, Any] = {"autoinstall_known_extensions": False, "memory_limit": _MEMORY_LIMIT}
-    connection = duckdb.connect(str(path), config=config)
+    connection = duckdb.connect(str(path), config={"autoinstall_known_extensions": False})
     try:
         connection.execute("set timezone = 'UTC'")
-        with contextlib.suppress(duckdb.InvalidInputException):  # in a notebook there is no bar to switch off
-            connection.execute("set enable_progress_bar = false")
         yield connection
     finally:
         connection.close()
@@ -228,41 +296,51 @@ def _writer(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 def _load(connection: duckdb.DuckDBPyConnection, delivery: Delivery) -> None:
     """Put everything that was delivered within reach of the SQL, under explicit schemas."""
-    for name, values in ENUMS.items():
-        connection.execute(f"create type {name}_enum as enum ({', '.join(repr(value) for value in values)})")
-    for table in TABLES:
-        connection.register(f"delivered_{table}", delivery.tables[table].to_arrow())
-    connection.register("delivered_sources", _sources_frame(delivery).to_arrow())
-    connection.register("delivered_rejects", _rejects_frame(delivery).to_arrow())
-    tables = delivery.tables
-    tiers = [
-        tables["verdicts"]["tier"],
-        tables["checks"]["tier"],
-        tables["items"]["tier"],
-        tables["items"]["insight_tier"],
-    ]
-    variants = [tables[name]["variant"] for name in ("verdicts", "checks", "questions", "answers")]
-    labels = {
-        "verdict": _read_labels([tables["verdicts"]["verdict"]], as_verdict, delivery.labels),
-        "tier": _read_labels(tiers, as_tier, delivery.tiers),
-        "variant": _read_labels(variants, as_variant, {}),
-        "role": _read_labels([tables["checks"]["role"]], as_role, {}),
-        "item_type": _read_labels([tables["checks"]["item_type"], tables["items"]["item_type"]], as_item_type, {}),
-    }
-    for kind, frame in labels.items():
-        connection.register(f"given_{kind}", frame.to_arrow())
+    frames = {table: _coded(table, frame) for table, frame in delivery.tables.items()}
+    for table, frame in frames.items():
+        _register(connection, f"delivered_{table}", frame)
+    _register(connection, "delivered_sources", _sources_frame(delivery))
+    _register(connection, "delivered_rejects", _rejects_frame(delivery))
+    _register(connection, "delivered_dataset", _dataset_frame(delivery))
+    told = {"verdict": delivery.labels, "tier": delivery.tiers}
+    for kind, values in LABELS.items():
+        connection.execute(f"create type {kind}_enum as enum ({', '.join(map(repr, values))})")
+        given = _distinct(frames, _LABEL_COLUMNS[kind])
+        _register(connection, f"given_{kind}", _read_labels(given, _MEANING[kind], told.get(kind, {})))
         connection.execute(
             f"create temp table {kind}_labels as select given, cast(label as {kind}_enum) as {kind} from given_{kind}"
         )
-    connection.register("dataset_row", _dataset_frame(delivery).to_arrow())
+    for kind, columns in _ID_COLUMNS.items():
+        _register(connection, f"given_{kind}", _distinct(frames, columns).to_frame())
+        connection.execute(f"create type {kind}_enum as enum (select given from given_{kind})")
 
 
-def _read_labels(
-    columns: Sequence[pl.Series], meaning: Callable[[str], str | None], told: dict[str, str]
-) -> pl.DataFrame:
+def _coded(table: str, frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with its labels and ids as codes: each spelling is then read once, not once a row."""
+    columns = {
+        column for pairs in (*_LABEL_COLUMNS.values(), *_ID_COLUMNS.values()) for t, column in pairs if t == table
+    }
+    columns |= {"question_id", "check_id"} & set(frame.columns)
+    return frame.with_columns(frame[name].cast(pl.Enum(frame[name].unique().drop_nulls())) for name in columns)
+
+
+def _register(connection: duckdb.DuckDBPyConnection, name: str, frame: pl.DataFrame) -> None:
+    """Hand over a frame without copying it, in pieces, so that all threads can read it."""
+    table = frame.to_arrow(compat_level=pl.CompatLevel.newest())
+    pieces = [batch.slice(start, _BATCH) for batch in table.to_batches() for start in range(0, len(batch), _BATCH)]
+    connection.register(name, pa.Table.from_batches(pieces, schema=table.schema))
+
+
+def _distinct(frames: dict[str, pl.DataFrame], columns: Iterable[tuple[str, str]]) -> pl.Series:
+    """The values that stand in some coded columns, sorted."""
+    values = [frames[table][column].dtype.categories.alias("given") for table, column in columns]
+    return pl.concat(values).unique().sort()
+
+
+def _read_labels(given: pl.Series, meaning: Callable[[str], str | None], told: dict[str, str]) -> pl.DataFrame:
     """The delivered spellings that mean one of our words: as the manifest says, else as whole labels."""
-    given = pl.concat([column.rename("given").unique() for column in columns]).unique().drop_nulls().sort().to_list()
-    pairs = [(text, told.get(text) or told.get(text.strip()) or meaning(text)) for text in given]
+    loose = {normalise_label(label): word for label, word in told.items()}
+    pairs = [(text, told.get(text) or meaning(text) or loose.get(normalise_label(text))) for text in given]
     known = [pair for pair in pairs if pair[1] is not None]
     return pl.DataFrame(known, schema={"given": pl.String, "label": pl.String}, orient="row")
 
@@ -277,6 +355,7 @@ def _sources_frame(delivery: Delivery) -> pl.DataFrame:
         "reader": pl.String,
         "modified_at": pl.String,
         "rows_read": pl.Int64,
+        "columns": pl.String,
         "simulated": pl.Boolean,
     }
     return pl.DataFrame(rows, schema=schema, orient="row")
@@ -303,6 +382,7 @@ def _dataset_frame(delivery: Delivery) -> pl.DataFrame:
         "title": str(told.get("title") or told["name"]),
         "simulated": bool(told.get("simulated")),
         "assumptions": "\n".join(delivery.notes) or None,
+        "unused_files": "\n".join(delivery.unused) or None,
         "gamut_analysis": __version__,
         "duckdb": duckdb.__version__,
     }
@@ -311,33 +391,21 @@ def _dataset_frame(delivery: Delivery) -> pl.DataFrame:
 
 
 def _run(connection: duckdb.DuckDBPyConnection, progress: Progress | None) -> None:
-    steps = (
-        [("staging", name) for name in STAGING]
-        + [("core", name) for name in CORE]
-        + [("marts", name) for name in MARTS]
-    )
-    connection.execute(
-        "create table dataset as "
-        "select name, title, benchmark, simulated, seed, note, licence, url, default_judge, assumptions, gamut_analysis, duckdb "
-        "from dataset_row"
-    )
+    """Run the SQL files in order; only the largest staging relation, which is read once, is not written down."""
+    steps = [(folder, name) for folder, names in _FOLDERS.items() for name in names]
     for number, (folder, name) in enumerate(steps, 1):
         if progress:
             progress(name, number, len(steps))
-        kind = _KINDS.get(name) or ("temp view" if folder == "staging" else "table")
-        body = (paths.SQL / folder / f"{name}.sql").read_text(encoding="utf-8")
-        connection.execute(f"create {kind} {name} as\n{body}")
+        kind = "temp view" if name == "stg_verdicts" else "table" if name in RELATIONS else "temp table"
+        connection.execute(f"create {kind} {name} as\n{_sql(folder, name)}")
 
 
 def _verify(connection: duckdb.DuckDBPyConnection) -> None:
     """Hold the promises of the database: keys are unique, identities add up."""
     for relation, key in KEYS.items():
-        if relation == "verdicts":
-            continue  # unique because `resolved` is: its key names the verdict, and is checked instead of six text columns
         columns = ", ".join(key)
         repeated = f"select count(*) from (select 1 from {relation} group by {columns} having count(*) > 1)"
         _promise(connection, f"{relation} is unique by {columns}", repeated)
-    _promise(connection, "verdicts are unique by key", "select count(*) - count(distinct key) from resolved")
     for promise, violations in _IDENTITIES.items():
         _promise(connection, promise, violations)
 
@@ -367,6 +435,19 @@ def describe_reject(file: str, row: int | None, field: str, value: str | None, r
     return f"{place}: {field}{shown}: {reason}"
 
 
+def _prepare(database: Path) -> None:
+    """Make the place where the database goes, and sweep it. Raises BuildError where it cannot go."""
+    if database.is_dir():
+        raise BuildError(f"{database}: a folder; the name of a file is needed, such as {database / 'verdicts.duckdb'}")
+    if "?" in str(database.absolute()):
+        raise BuildError(f"{database}: DuckDB takes what follows a `?` in a path for options; another place is needed")
+    try:
+        database.parent.mkdir(parents=True, exist_ok=True)
+        _remove_leftovers(database)
+    except OSError as error:
+        raise BuildError(f"{database}: {error.strerror} ({error.filename}); another place is needed") from error
+
+
 def _publish(fresh: Path, database: Path) -> None:
     """Put the new file in the place of the old one; readers that are open keep the old one."""
     with fresh.open("rb") as file:
@@ -375,13 +456,30 @@ def _publish(fresh: Path, database: Path) -> None:
     fresh.replace(database)
 
 
+def _discard(fresh: Path) -> None:
+    """Delete an unpublished database with all that it keeps beside it."""
+    for path in (fresh, fresh.with_name(fresh.name + ".wal")):
+        path.unlink(missing_ok=True)
+    shutil.rmtree(fresh.with_name(fresh.name + ".tmp"), ignore_errors=True)
+
+
 def _remove_leftovers(database: Path) -> None:
     """Delete what builds that were killed left behind; those of living processes stay."""
-    pattern = re.compile(re.escape(f".{database.name}.building-") + r"(\d+)(\.wal)?$")
-    for path in database.parent.glob(f".{database.name}.building-*"):
-        match = pattern.fullmatch(path.name)
-        if match and not Path(f"/proc/{match[1]}").exists():
-            path.unlink(missing_ok=True)
+    pattern = re.compile(re.escape(f".{database.name}.building-") + r"(\d+)")
+    for path in database.parent.iterdir():
+        match = pattern.match(path.name)
+        if match and not _is_alive(int(match[1])):
+            _discard(database.with_name(match[0]))
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _opening_error(database: Path, error: duckdb.Error) -> Exception:

@@ -68,8 +68,9 @@ TIER_COLOURS = {"answer_critical": "#0B3C5D", "valuable": "#4A87B0", "context": 
 TIER_ALIASES = {"critical": "answer_critical"}
 VARIANT_ALIASES = {"text": "text_only", "textonly": "text_only", "mm": "multimodal"}
 
-_INVISIBLE = dict.fromkeys([0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF, 0x00AD])
-_MARKUP = "*`\"'“”‘’_~ \t\r\n"
+# Soft hyphen, zero-width blanks and joiners, marks of direction, byte order mark.
+_INVISIBLE = dict.fromkeys([0x00AD, 0x200B, 0x200C, 0x200D, 0x200E, 0x200F, 0x2060, 0xFEFF])
+_MARKUP = "*`\"'“”‘’_~ "
 _TRAILING = ".:;,!"
 
 
@@ -85,10 +86,9 @@ def normalise_label(text: str) -> str:
     'does_not_meet'
     """
     text = unicodedata.normalize("NFKC", text).translate(_INVISIBLE)
-    text = text.strip(_MARKUP).rstrip(_TRAILING).strip(_MARKUP)
+    text = re.sub(r"\s+", " ", text).strip(_MARKUP).rstrip(_TRAILING).strip(_MARKUP)
     text = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", text)
-    text = re.sub(r"[\s_\-‐-―−]+", "_", text)
-    return text.casefold()
+    return re.sub(r"[ _\-‐-―−]+", "_", text).casefold()
 
 
 def as_verdict(text: str) -> str | None:

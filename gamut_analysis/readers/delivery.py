@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, time
 from decimal import Decimal
@@ -36,13 +36,14 @@ FIELDS: dict[str, dict[str, tuple[str, ...]]] = {
         "role_inferred": (),
         "item_id": (),
         "item_type": (),
+        "item_position": (),
         "position": (),
         "needed": (),
         "members": (),
         "is_identification": (),
     },
     "questions": {
-        "question_id": ("session_id",),
+        "question_id": ("session_id", "id"),
         "variant": (),
         "question": ("question_text", "prompt"),
         "domain": (),
@@ -50,11 +51,12 @@ FIELDS: dict[str, dict[str, tuple[str, ...]]] = {
         "cluster": (),
         "image_id": (),
         "image": ("images",),
+        "n_snippets": (),
     },
     "answers": {
         "model": (),
         "variant": (),
-        "question_id": ("session_id",),
+        "question_id": ("session_id", "id"),
         "answer": ("answer_text", "response", "output", "prediction"),
         "error": (),
         "answered_at": (),
@@ -65,11 +67,13 @@ FIELDS: dict[str, dict[str, tuple[str, ...]]] = {
         "question_id": ("session_id",),
         "item_id": (),
         "item_type": ("type",),
+        "item_position": (),
         "tier": ("importance",),
         "description": (),
         "is_identification": (),
         "n_members": (),
         "n_required": (),
+        "n_entities": (),
         "baseline": (),
         "cap": (),
         "n_thresholds": (),
@@ -79,19 +83,45 @@ FIELDS: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }
 TABLES = tuple(FIELDS)
-# Columns without which a row of the table says nothing.
+# Columns without which a row of the table says nothing; of a group in one string, one is enough.
 NEEDED: dict[str, tuple[str, ...]] = {
-    "verdicts": ("model", "judge", "question_id", "check_id"),
+    "verdicts": ("model", "judge", "question_id", "check_id", "verdict error"),
     "checks": ("question_id", "check_id", "tier"),
     "questions": ("question_id",),
-    "answers": ("model", "question_id"),
+    "answers": ("model", "question_id", "answer error"),
     "models": ("model",),
     "judges": ("judge",),
     "items": ("question_id", "item_id", "item_type", "tier"),
 }
-# Where a file keeps a list of verdicts in each row: the name of the list, and what its members call a check.
+# What people wrote, and names that people gave: kept to the letter. Everything else loses the blanks around it.
+LONG = frozenset({"text", "question", "description", "answer", "rationale", "error"})
+PROSE = LONG | {"model", "judge", "name", "verdict", "image"}
+# An empty answer is an answer; an empty picture is a picture without a path. A blank in any other field is no value.
+BLANK_COUNTS = frozenset({"answer", "image"})
+# What a field must look like where it is not text of any kind, and how to say so.
+_WHOLE = (r"^[0-9]{1,9}$", "a whole number")
+_TRUTH = (r"(?i)^(true|false|yes|no|1|0)$", "true or false")
+FORMS: dict[str, tuple[str, str]] = {
+    "item_position": _WHOLE,
+    "position": _WHOLE,
+    "needed": _WHOLE,
+    "members": (r"(?s)^\[.*\]$", "a list"),
+    "role_inferred": _TRUTH,
+    "is_identification": _TRUTH,
+    "n_members": _WHOLE,
+    "n_required": _WHOLE,
+    "n_entities": _WHOLE,
+    "n_snippets": _WHOLE,
+    "baseline": _WHOLE,
+    "cap": _WHOLE,
+    "n_thresholds": _WHOLE,
+    "has_insight": _TRUTH,
+    "n_citations": _WHOLE,
+}
+# The column in which a file keeps a list of verdicts in each row.
 NESTED = "verdicts"
-NESTED_FIELDS = {"id": "check_id"}
+# Blanks of every script, and the marks without width that editors and spreadsheets leave at the ends of an id.
+BLANKS = "".join(chr(code) for code in range(0x3001) if chr(code).isspace()) + "\u200b\u2060\ufeff"
 
 
 @dataclass(frozen=True)
@@ -106,16 +136,17 @@ class Reject:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of one file: text columns under the file's own names, and ``row`` (line or record, from 1)."""
+    """The rows of one file: text columns under the file's own names, and the line or record number of each, from 1."""
 
     frame: pl.DataFrame
+    numbers: pl.Series
     rows_read: int
     rejects: tuple[Reject, ...] = ()
 
 
 @dataclass(frozen=True)
 class Source:
-    """One file that was read."""
+    """One file that was read. ``columns`` tells which of its columns were read under another name of ours."""
 
     source_id: int
     file: str
@@ -124,6 +155,7 @@ class Source:
     reader: str
     modified_at: str
     rows_read: int
+    columns: str | None = None
 
 
 @dataclass
@@ -142,7 +174,22 @@ class Delivery:
 
 def delivered_schema(table: str) -> dict[str, Any]:
     """The explicit schema of a delivered table: every field is text; file and row say where it stands."""
-    return {name: pl.String for name in FIELDS[table]} | {"extra": pl.String, "source_id": pl.Int32, "row": pl.Int64}
+    return dict.fromkeys(FIELDS[table], pl.String) | {"extra": pl.String, "source_id": pl.Int32, "row": pl.Int64}
+
+
+def rows_of(columns: Mapping[str, Sequence[Any]], numbers: Sequence[int], rows_read: int, rejects=()) -> Rows:
+    """Rows from decoded columns of any values."""
+    frame = pl.DataFrame({name: text_series(name, values) for name, values in columns.items()})
+    return Rows(frame, pl.Series("row", numbers, dtype=pl.Int64), rows_read, tuple(rejects))
+
+
+def rows_of_records(
+    records: Sequence[Mapping[str, Any]], numbers: Sequence[int], rows_read: int, rejects: Sequence[Reject] = ()
+) -> Rows:
+    """Rows from records of any keys: one column for each, in order of first appearance."""
+    names = dict.fromkeys(name for record in records for name in record)
+    columns = {name: [record.get(name) for record in records] for name in names}
+    return rows_of(columns, numbers, rows_read, rejects)
 
 
 def as_text(value: Any) -> str | None:
@@ -151,19 +198,31 @@ def as_text(value: Any) -> str | None:
     >>> as_text(1.0), as_text("01"), as_text(True), as_text(float("nan"))
     ('1', '01', 'true', None)
     """
-    if value is None or isinstance(value, str):
-        return value
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return _writable(value)
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, float):
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float | Decimal):
         if not math.isfinite(value):
             return None
-        return str(int(value)) if value.is_integer() and abs(value) < 2**63 else repr(value)
-    if isinstance(value, int | Decimal):
-        return str(value)
+        whole = int(value)
+        return str(whole) if value == whole and abs(whole) < 2**63 else str(value)
     if isinstance(value, date | time):
         return value.isoformat()
-    return json.dumps(without_nonfinite(value), ensure_ascii=False, default=str)
+    return _writable(json.dumps(without_nonfinite(value), ensure_ascii=False, default=str))
+
+
+def _writable(text: str) -> str:
+    """The text with a mark in place of each lone half of a surrogate pair, which no encoding can write."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 def without_nonfinite(value: Any) -> Any:
@@ -181,13 +240,5 @@ def text_series(name: str, values: Sequence[Any]) -> pl.Series:
     """A text column from decoded values; the usual all-text column costs no loop."""
     try:
         return pl.Series(name, values, dtype=pl.String, strict=True)
-    except (TypeError, pl.exceptions.PolarsError):
+    except (TypeError, UnicodeError, pl.exceptions.PolarsError):
         return pl.Series(name, [as_text(value) for value in values], dtype=pl.String)
-
-
-def records_frame(records: Iterable[dict[str, Any]], rows: Sequence[int]) -> pl.DataFrame:
-    """Records of any keys as text columns, in order of first appearance, with their row numbers."""
-    records = list(records)
-    names = dict.fromkeys(name for record in records for name in record)
-    columns = [text_series(name, [record.get(name) for record in records]) for name in names]
-    return pl.DataFrame([*columns, pl.Series("row", rows, dtype=pl.Int64)])

@@ -1,33 +1,24 @@
 """A folder of delivered files: which file holds what, read whole, into one text frame a table."""
 
+import difflib
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from gamut_analysis.errors import InputError, ManifestError
-from gamut_analysis.readers import delimited, json, jsonl, parquet
-from gamut_analysis.readers.delivery import (
-    FIELDS,
-    NEEDED,
-    NESTED,
-    NESTED_FIELDS,
-    TABLES,
-    Delivery,
-    Reject,
-    Rows,
-    Source,
-    as_text,
-    delivered_schema,
-    records_frame,
-)
+from gamut_analysis.readers import delimited, json, jsonl, nested, parquet, release
+from gamut_analysis.readers.delivery import FIELDS, NEEDED, TABLES, Delivery, Reject, Rows, Source, delivered_schema
+from gamut_analysis.readers.joined import expand
 from gamut_analysis.readers.manifest import NAME, Manifest, TableSpec, find
+from gamut_analysis.readers.naming import BASE, check_needed, naming, under_our_names, without_misformed
+from gamut_analysis.vocabulary import as_variant
 
-Reader = Callable[[Path, tuple[str, ...]], Rows]
+Reader = Callable[[Path], Rows]
 Progress = Callable[[str, int, int], None]
 READERS: dict[str, tuple[str, Reader]] = {
     ".parquet": ("parquet", parquet.read),
@@ -38,76 +29,124 @@ READERS: dict[str, tuple[str, Reader]] = {
     ".ndjson": ("jsonl", jsonl.read),
 }
 _PACKED = (".gz", ".zst")
-_BASE = "base_id"
-_JOINT = "|"
+_PRIMARY = ("verdicts", "checks")
+# What a file of rubrics may be called by those who do not know that it is one.
+_OF_RUBRICS = ("questions", "checks")
+_WITH_VARIANT = ("verdicts", "answers", "questions", "checks")
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """What one file gave: its source, its rejects, and its rows by table."""
+
+    source: Source
+    rejects: tuple[Reject, ...]
+    frames: list[tuple[str, pl.DataFrame]]
 
 
 def read_folder(folder: Path, manifest: Path | None = None, progress: Progress | None = None) -> Delivery:
-    """Read all tables that a folder delivers.
+    """Read all tables that a folder delivers: verdicts, or at least the checks of a rubric.
 
     Files are found by name (``verdicts.parquet``, ``checks-00001.jsonl.gz``, ``verdicts/part-3.csv``) or by the
-    folder's ``gamut.toml``. Raises InputError or ManifestError; rows that cannot be used are listed, never dropped.
+    folder's ``gamut.toml``; those of the public release by what they hold. Raises InputError or ManifestError; rows
+    that cannot be used are listed, never dropped.
     """
-    if not folder.is_dir():
-        raise InputError(f"{folder}: there is no such folder")
-    told = find(folder, manifest)
-    plan = [(table, path) for table in TABLES for path in _files(folder, told, table)]
-    if not any(table == "verdicts" for table, _ in plan):
-        raise InputError(_nothing_found(folder))
-    delivery = Delivery(dataset=_dataset(folder, told), tables={}, labels=dict(told.labels), tiers=dict(told.tiers))
-    frames: dict[str, list[pl.DataFrame]] = {table: [] for table in TABLES}
+    plan, released, told = _plan(folder, manifest)
+    pieces: list[_Piece] = []
     for number, (table, path) in enumerate(plan, 1):
         if progress:
             progress(path.name, number, len(plan))
-        _read_file(delivery, frames, folder, path, table, told.spec(table), number)
-    _add_named(frames, told)
-    empty = {table: pl.DataFrame(schema=delivered_schema(table)) for table in TABLES}
-    bases = _bases(frames)
-    delivery.tables = {
-        table: _expanded(pl.concat([empty[table], *frames[table]], how="diagonal"), table, bases) for table in TABLES
-    }
-    delivery.unused = _unused(folder, [path for _, path in plan])
-    _without_tiers(delivery)
+        pieces.append(_read_file(folder, path, table, told.spec(table), number, _needed(table, plan)))
+    found = release.read(released, root=folder, first_source_id=len(plan) + 1)
+    pieces += _release_pieces(found)
+    _check_any(folder, pieces)
+    own = found.dataset if released else {}
+    delivery = Delivery(
+        dataset={"name": folder.resolve().name, "simulated": False, **own, **told.dataset},
+        tables=expand({table: _gathered(table, pieces, told) for table in TABLES}),
+        sources=[piece.source for piece in pieces],
+        rejects=[(piece.source.source_id, reject) for piece in pieces for reject in piece.rejects],
+        labels=dict(told.labels),
+        tiers=dict(told.tiers),
+        unused=_unused(folder, [*released, *(path for _, path in plan)]),
+        notes=found.notes,
+    )
+    _check_default_judge(delivery, told)
+    _fill_in(delivery)
     return delivery
-
-
-def _without_tiers(delivery: Delivery) -> None:
-    """Data that knows neither a rubric nor tiers: every check counts as Answer-Critical, and the database says so."""
-    verdicts = delivery.tables["verdicts"]
-    if delivery.tables["checks"].is_empty() and verdicts["tier"].null_count() == verdicts.height:
-        delivery.tables["verdicts"] = verdicts.with_columns(tier=pl.lit("answer_critical"))
-        delivery.notes.append("The data names no tiers: every check counts as Answer-Critical.")
 
 
 def inputs(folder: Path, manifest: Path | None = None) -> list[Path]:
     """The files that a build of this folder depends on, the manifest included."""
+    plan, released, told = _plan(folder, manifest)
+    return sorted({path for _, path in plan} | set(released) | ({told.path} if told.path else set()))
+
+
+def _plan(folder: Path, manifest: Path | None) -> tuple[list[tuple[str, Path]], list[Path], Manifest]:
+    """The files to read, each with its table, those of the release, and the manifest that tells of them."""
+    if not folder.is_dir():
+        raise InputError(f"{folder}: {'a file; a folder is needed' if folder.exists() else 'there is no such folder'}")
     told = find(folder, manifest)
-    files = {path for table in TABLES for path in _files(folder, told, table)}
-    return sorted(files | ({told.path} if told.path else set()))
+    try:
+        plan = [(table, path) for table in TABLES for path in _files(folder, told, table)]
+        plan, released = _without_release(folder, plan)
+        if not released and not any(table in _PRIMARY for table, _ in plan):
+            raise InputError(_nothing_found(folder))
+    except OSError as error:
+        raise InputError(f"{folder}: not readable ({error.strerror})") from error
+    return plan, released, told
 
 
-def _dataset(folder: Path, told: Manifest) -> dict[str, Any]:
-    return {"name": folder.resolve().name, "simulated": False, **told.dataset}
+def _without_release(folder: Path, plan: Sequence[tuple[str, Path]]) -> tuple[list[tuple[str, Path]], list[Path]]:
+    """The plan, and the files of the release: rubrics by any name, answers where no name tells a table."""
+    held = release.find(folder, but=[path for table, path in plan if table not in _OF_RUBRICS])
+    named = [(table, path) for table, path in plan if held.get(path) != "rubrics"]
+    taken = {path for _, path in named}
+    return named, [path for path in held if path not in taken]
+
+
+def _release_pieces(found: release.Release) -> list[_Piece]:
+    """What each file of the release gave."""
+    return [
+        _Piece(
+            source,
+            tuple(reject for source_id, reject in found.rejects if source_id == source.source_id),
+            [(table, frame.filter(source_id=source.source_id)) for table, frame in found.tables.items()],
+        )
+        for source in found.sources
+    ]
 
 
 def _files(folder: Path, told: Manifest, table: str) -> list[Path]:
     patterns = told.spec(table).files
     if patterns is None:
-        return sorted(path for path in _candidates(folder) if _table_of(folder, path) == table)
-    found: list[Path] = []
+        return [path for path in _candidates(folder) if _table_of(folder, path) == table]
+    found: dict[Path, None] = {}
     for pattern in patterns:
-        matches = sorted(path for path in folder.glob(pattern) if path.is_file())
+        matches = _matches(folder, pattern)
         if not matches:
             raise ManifestError(f"{told.path}: [{table}] files: nothing in {folder} matches {pattern!r}")
-        found.extend(path for path in matches if path not in found)
-    return found
+        found.update(dict.fromkeys(matches))
+    return list(found)
+
+
+def _matches(folder: Path, pattern: str) -> list[Path]:
+    """The files of one name or pattern; a file whose very name it is comes before any pattern."""
+    if (folder / pattern).is_file():
+        return [folder / pattern]
+    if Path(pattern).is_absolute():
+        return []
+    return sorted(path for path in folder.glob(pattern) if path.is_file())
 
 
 def _candidates(folder: Path) -> list[Path]:
-    return [path for path in (*folder.glob("*"), *folder.glob("*/*")) if path.is_file() and _format(path)]
+    """Readable files of the folder and of the folders in it that are called like a table."""
+    folders = [path for path in folder.iterdir() if path.is_dir() and path.name.lower() in TABLES]
+    files = [path for place in (folder, *folders) for path in place.iterdir()]
+    return sorted(path for path in files if not path.name.startswith(".") and _extension(path) and path.is_file())
 
 
-def _format(path: Path) -> str | None:
+def _extension(path: Path) -> str | None:
     """The file's format by its extension, through one of a packer."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in _PACKED:
@@ -124,42 +163,83 @@ def _table_of(folder: Path, path: Path) -> str | None:
 
 
 def _unused(folder: Path, used: Sequence[Path]) -> list[str]:
-    others = [path for path in folder.rglob("*") if path.is_file() and path not in used and path.name != NAME]
-    return sorted(str(path.relative_to(folder)) for path in others if not path.name.startswith("."))
+    places = {folder, *(path.parent for path in used if path.is_relative_to(folder))}
+    others = {path for place in places for path in place.iterdir() if path.is_file()} - set(used)
+    return sorted(str(path.relative_to(folder)) for path in others if path.name != NAME and path.name[0] != ".")
 
 
 def _nothing_found(folder: Path) -> str:
     here = sorted(path.name for path in folder.iterdir())
-    listed = ", ".join(here[:12]) or "nothing"
+    more = f" and {len(here) - 12} more" if len(here) > 12 else ""
     return (
         f"{folder}: no verdicts here. A file `verdicts.*` ({', '.join(READERS)}; also .gz, .zst) is needed, or a "
-        f"{NAME} that says which file holds them. The folder holds: {listed}"
+        f"{NAME} that says which file holds them. The folder holds: {', '.join(here[:12]) or 'nothing'}{more}"
     )
 
 
+def _needed(table: str, plan: Sequence[tuple[str, Path]]) -> tuple[str, ...]:
+    """The fields that a table must have; where no verdict refers to them, checks are numbered for want of an id."""
+    if table == "checks" and not any(other == "verdicts" for other, _ in plan):
+        return tuple(name for name in NEEDED[table] if name != "check_id")
+    return NEEDED[table]
+
+
+def _gathered(table: str, pieces: Sequence[_Piece], told: Manifest) -> pl.DataFrame:
+    """The rows of one table from all files; what the manifest says of models and judges comes first."""
+    schema = delivered_schema(table) | {BASE: pl.String}
+    entries = {"models": told.models, "judges": told.judges}.get(table, {})
+    named = [{**entry, table.removesuffix("s"): name} for name, entry in entries.items()]
+    frames = [frame for piece in pieces for kind, frame in piece.frames if kind == table]
+    return pl.concat([pl.DataFrame(named, schema=schema), *frames], how="diagonal")
+
+
 def _read_file(
-    delivery: Delivery,
-    frames: dict[str, list[pl.DataFrame]],
-    folder: Path,
-    path: Path,
-    table: str,
-    spec: TableSpec,
-    source_id: int,
-) -> None:
-    kind = _format(path)
-    if kind is None:
-        raise InputError(f"{path}: the format is told by the extension, one of {', '.join(READERS)} (also .gz, .zst)")
-    reader, read = READERS[kind]
-    rows = read(path, _usual_fields(table, spec))
-    nested = table == "verdicts" and NESTED in rows.frame.columns
-    if nested:
-        frames["answers"].append(_outer_answers(rows.frame, spec, source_id))
-        rows = _unnest(rows)
-    frames[table].append(_named(rows.frame, table, spec, path, source_id))
-    delivery.rejects.extend((source_id, reject) for reject in rows.rejects)
-    name = path.relative_to(folder) if path.is_relative_to(folder) else path.name
+    folder: Path, path: Path, table: str, spec: TableSpec, source_id: int, needed: tuple[str, ...]
+) -> _Piece:
+    """The tables that one file holds: the one that it is said to, and for nested verdicts their answers as well."""
+    reader, rows = _rows_of(path)
+    frames: list[tuple[str, pl.DataFrame]] = []
+    misformed: list[Reject] = []
+    if table == "verdicts" and nested.is_nested(rows):
+        frames = _nested_answers(rows, spec, path, source_id)
+        rows = nested.members(rows, spec)
+    named = naming(rows.frame.columns, table, spec, path)
+    if rows.numbers.len():
+        check_needed(named, needed, path)
+        frame, misformed = without_misformed(under_our_names(rows, named, source_id))
+        frames.append((table, frame))
+    name = str(path.relative_to(folder)) if path.is_relative_to(folder) else path.name
     modified = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
-    delivery.sources.append(Source(source_id, str(name), table, _sha256(path), reader, modified, rows.rows_read))
+    source = Source(source_id, name, table, _sha256(path), reader, modified, rows.rows_read, named.mapped)
+    return _Piece(source, (*rows.rejects, *misformed), frames)
+
+
+def _rows_of(path: Path) -> tuple[str, Rows]:
+    """The rows of a file, by what it holds where that can be told, else by its extension."""
+    extension = _extension(path)
+    try:
+        with path.open("rb") as file:
+            if file.read(len(parquet.MAGIC)) == parquet.MAGIC:
+                extension = ".parquet"
+        if extension is None:
+            known = ", ".join(READERS)
+            raise InputError(f"{path}: the format is told by the extension, one of {known} (also .gz, .zst)")
+        name, read = READERS[extension]
+        return name, read(path)
+    except OSError as error:
+        raise InputError(f"{path}: not readable ({error.strerror or error})") from error
+
+
+def _nested_answers(rows: Rows, spec: TableSpec, path: Path, source_id: int) -> list[tuple[str, pl.DataFrame]]:
+    of_answers = TableSpec(
+        columns={name: column for name, column in spec.columns.items() if name in FIELDS["answers"]},
+        constants={name: value for name, value in spec.constants.items() if name in FIELDS["answers"]},
+    )
+    records = nested.answers(rows, spec)
+    named = naming(records.frame.columns, "answers", of_answers, path)
+    if not (records.numbers.len() and named.gives("model") and named.gives("question_id")):
+        return []
+    return [("answers", nested.once(under_our_names(records, named, source_id)))]
 
 
 def _sha256(path: Path) -> str:
@@ -167,150 +247,54 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _usual_fields(table: str, spec: TableSpec) -> tuple[str, ...]:
-    """Names of columns that lines of this table usually carry, under our names and the ones that the manifest gives."""
-    names: dict[str, None] = dict.fromkeys(FIELDS[table])
-    for aliases in FIELDS[table].values():
-        names.update(dict.fromkeys(aliases))
-    for column in spec.columns.values():
-        names.update(dict.fromkeys((column,) if isinstance(column, str) else column))
-    return tuple(names)
+def _check_any(folder: Path, pieces: Sequence[_Piece]) -> None:
+    """Raise InputError when the files that matter are there and hold nothing that can be used."""
+    for table in _PRIMARY:
+        told = [piece for piece in pieces if piece.source.table_name == table]
+        if not told or any(frame.height for piece in told for _, frame in piece.frames):
+            continue
+        files = ", ".join(piece.source.file for piece in told[:5])
+        bad = next((f" ({p.source.file}:{p.rejects[0].row}: {p.rejects[0].reason})" for p in told if p.rejects), "")
+        raise InputError(f"{folder}: there is not one row of {table} that can be read in {files}{bad}")
 
 
-def _named(frame: pl.DataFrame, table: str, spec: TableSpec, path: Path, source_id: int) -> pl.DataFrame:
-    """The file's columns under our names; what has no name of ours goes to ``extra`` as JSON."""
-    taken: set[str] = set()
-    columns: list[pl.Expr] = []
-    for name in FIELDS[table]:
-        parts = _parts(frame, table, name, spec, path)
-        taken.update(parts)
-        columns.append(_joined(parts, spec.constants.get(name)).alias(name))
-        if name == "question_id" and len(parts) > 1:
-            columns.append(pl.col(parts[0]).alias(_BASE))
-    left = [name for name in frame.columns if name not in taken and name != "row"]
-    columns.append(_extra(left).alias("extra"))
-    named = frame.select(*columns, pl.lit(source_id, dtype=pl.Int32).alias("source_id"), "row")
-    _check_needed(named, frame, table, spec, path)
-    return named
-
-
-def _parts(frame: pl.DataFrame, table: str, name: str, spec: TableSpec, path: Path) -> tuple[str, ...]:
-    told = spec.columns.get(name)
-    if told is None:
-        return next(((alias,) for alias in (name, *FIELDS[table][name]) if alias in frame.columns), ())
-    parts = (told,) if isinstance(told, str) else told
-    if absent := [part for part in parts if part not in frame.columns]:
-        have = ", ".join(column for column in frame.columns if column != "row")
-        raise ManifestError(f"{path}: no column {absent[0]!r} for {table}.{name}; the file has: {have}")
-    return parts
-
-
-def _joined(parts: tuple[str, ...], constant: str | None) -> pl.Expr:
-    if not parts:
-        return pl.lit(constant, dtype=pl.String)
-    column = pl.col(parts[0]) if len(parts) == 1 else pl.concat_str(*(pl.col(part) for part in parts), separator=_JOINT)
-    return column if constant is None else column.fill_null(constant)
-
-
-def _extra(names: Sequence[str]) -> pl.Expr:
-    return pl.struct(*names).struct.json_encode() if names else pl.lit(None, dtype=pl.String)
-
-
-def _check_needed(named: pl.DataFrame, frame: pl.DataFrame, table: str, spec: TableSpec, path: Path) -> None:
-    if frame.height == 0:
+def _check_default_judge(delivery: Delivery, told: Manifest) -> None:
+    wanted = told.dataset.get("default_judge")
+    judges = delivery.tables["verdicts"]["judge"].unique().drop_nulls().sort().to_list()
+    if wanted is None or not judges or wanted in judges:
         return
-    for name in NEEDED[table]:
-        if named[name].null_count() == named.height and not _delivered(frame, table, name, spec):
-            have = ", ".join(column for column in frame.columns if column != "row")
-            words = " or ".join((name, *FIELDS[table][name]))
-            raise InputError(
-                f"{path}: the {table} need a column {words}; the file has: {have}. Name it in {NAME}: "
-                f'[{table}] columns = {{ {name} = "..." }}, or constants for one value that holds for every row'
-            )
+    near = difflib.get_close_matches(wanted, judges, n=3, cutoff=0.3) or judges[:5]
+    raise ManifestError(f"{told.path}: [data] default_judge = {wanted!r} graded nothing; judges: {', '.join(near)}")
 
 
-def _delivered(frame: pl.DataFrame, table: str, name: str, spec: TableSpec) -> bool:
-    return name in spec.columns or any(alias in frame.columns for alias in (name, *FIELDS[table][name]))
+def _fill_in(delivery: Delivery) -> None:
+    """Fill in what the data leaves open, and say so."""
+    tables, say = delivery.tables, delivery.notes.append
+    if tables["checks"].is_empty():
+        tables["checks"] = _checks_of(tables["verdicts"])
+        say("There is no rubric: the checks are those that the verdicts speak of.")
+        if tables["checks"]["tier"].null_count() == tables["checks"].height:
+            tables["checks"] = tables["checks"].with_columns(tier=pl.lit("answer_critical"))
+            say("The data names no tiers: every check counts as Answer-Critical.")
+    checks = tables["checks"]
+    if tables["verdicts"].is_empty() and checks["check_id"].null_count() == checks.height:
+        number = pl.int_range(1, pl.len() + 1).over("question_id", "variant")
+        tables["checks"] = checks.with_columns(check_id=pl.format("c{}", number.cast(pl.String).str.zfill(3)))
+        say("The checks have no ids: they are numbered within each question.")
+    if all(tables[table]["variant"].null_count() == tables[table].height for table in _WITH_VARIANT):
+        say("The data names no variant: every question counts as multimodal.")
+    for table, key, users in (("models", "model", ("verdicts", "answers")), ("judges", "judge", ("verdicts",))):
+        seen = {name for user in users for name in tables[user][key].unique()}
+        if absent := sorted(set(tables[table][key].drop_nulls()) - seen):
+            say(f"Named but not in the data: the {table} {', '.join(absent)}.")
 
 
-def _unnest(rows: Rows) -> Rows:
-    """One row for each member of the lists of verdicts; members' fields stand before the outer row's."""
-    outer = rows.frame.drop([name for name in (NESTED, "error") if name in rows.frame.columns])
-    records: list[dict[str, Any]] = []
-    numbers: list[int] = []
-    rejects = list(rows.rejects)
-    for record, text in zip(outer.iter_rows(named=True), rows.frame[NESTED], strict=True):
-        members, reason = _members(text)
-        if reason:
-            rejects.append(Reject(record["row"], NESTED, text, reason))
-        for member in members:
-            inner = {NESTED_FIELDS.get(name, name): as_text(value) for name, value in member.items()}
-            records.append({name: value for name, value in record.items() if name != "row"} | inner)
-            numbers.append(record["row"])
-    return Rows(records_frame(records, numbers), rows.rows_read, tuple(rejects))
-
-
-def _members(text: str | None) -> tuple[list[dict[str, Any]], str | None]:
-    if text is None:
-        return [], None
-    try:
-        members = jsonl.decode(text.encode())
-    except ValueError as error:
-        return [], f"not valid JSON ({error})"
-    if isinstance(members, dict):
-        members = [value | {"check_id": key} for key, value in members.items() if isinstance(value, dict)]
-    if not isinstance(members, list) or not all(isinstance(member, dict) for member in members):
-        return [], "a list of objects, one a check, is needed"
-    return members, None
-
-
-def _outer_answers(frame: pl.DataFrame, spec: TableSpec, source_id: int) -> pl.DataFrame:
-    """The answers that rows with lists of verdicts speak of, so that one without verdicts is still listed."""
-    outer = TableSpec(
-        columns={name: column for name, column in spec.columns.items() if name in FIELDS["answers"]},
-        constants={name: value for name, value in spec.constants.items() if name in FIELDS["answers"]},
-    )
-    answers = _named(frame.drop(NESTED), "answers", outer, Path("verdicts"), source_id)
-    return answers.unique(["model", "variant", "question_id"], keep="first", maintain_order=True)
-
-
-def _add_named(frames: dict[str, list[pl.DataFrame]], told: Manifest) -> None:
-    """Models and judges that the manifest names, as rows of their tables."""
-    for table, key, entries in (("models", "model", told.models), ("judges", "judge", told.judges)):
-        rows = [
-            {name: None for name in delivered_schema(table)} | dict(entry) | {key: slug}
-            for slug, entry in entries.items()
-        ]
-        if rows:
-            frames[table].append(pl.DataFrame(rows, schema=delivered_schema(table)))
-
-
-def _bases(frames: dict[str, list[pl.DataFrame]]) -> pl.DataFrame | None:
-    """Joined question ids with the id of the question that they rest on."""
-    joined = [
-        frame.select("question_id", _BASE).unique()
-        for table in ("verdicts", "answers")
-        for frame in frames[table]
-        if _BASE in frame.columns
-    ]
-    return pl.concat(joined).unique().sort("question_id") if joined else None
-
-
-def _expanded(frame: pl.DataFrame, table: str, bases: pl.DataFrame | None) -> pl.DataFrame:
-    """Questions and checks of a base question, once for each joined id; joined ids of one base share a cluster."""
-    if bases is None or table not in ("questions", "checks", "items"):
-        return frame.drop(_BASE, strict=False)
-    if _BASE in frame.columns:
-        return frame.with_columns(_cluster(table)).drop(_BASE)
-    renamed = bases.rename({_BASE: "question_id", "question_id": "joined"})
-    expanded = frame.join(renamed, on="question_id", how="left", maintain_order="left_right")
-    expanded = expanded.with_columns(
-        pl.col("question_id").alias(_BASE), pl.coalesce("joined", "question_id").alias("question_id")
-    )
-    if table == "questions":
-        expanded = expanded.filter(pl.col("joined").is_not_null() | ~pl.col(_BASE).is_in(bases[_BASE].implode()))
-    return expanded.with_columns(_cluster(table)).select(delivered_schema(table))
-
-
-def _cluster(table: str) -> Iterable[pl.Expr]:
-    return [pl.coalesce("cluster", _BASE).alias("cluster")] if table == "questions" else []
+def _checks_of(verdicts: pl.DataFrame) -> pl.DataFrame:
+    """The checks that verdicts speak of, each with the first line that does; a tier that one line gives is enough."""
+    key = ["question_id", "variant", "check_id"]
+    checks = verdicts.unique([*key, "tier"], keep="first", maintain_order=True).drop_nulls(["question_id", "check_id"])
+    if checks["variant"].map_elements(as_variant, return_dtype=pl.String).n_unique() > 2:
+        checks = checks.drop_nulls("variant")
+    checks = checks.filter(pl.col("tier").is_not_null() | (pl.col("tier").count().over(key) == 0))
+    empty = pl.DataFrame(schema=delivered_schema("checks"))
+    return pl.concat([empty, checks.select(*key, "tier", "text", "source_id", "row")], how="diagonal")

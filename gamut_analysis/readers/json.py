@@ -6,40 +6,45 @@ from typing import Any
 from gamut_analysis.errors import InputError
 from gamut_analysis.readers import jsonl
 from gamut_analysis.readers.compressed import read_utf8
-from gamut_analysis.readers.delivery import Reject, Rows, records_frame
+from gamut_analysis.readers.delivery import Reject, Rows, rows_of_records
 
 
-def read(path: Path, fields: tuple[str, ...] = ()) -> Rows:
+def read(path: Path) -> Rows:
     """Read the records of a document; a row is the record's place in the list, from 1."""
     data = read_utf8(path)
     try:
         document = jsonl.decode(data)
     except ValueError as error:
-        lines = jsonl.read_lines(data, fields)
-        if lines.frame.height:
-            return lines
-        raise InputError(f"{path}: neither a JSON document nor JSON lines ({error})") from error
-    return _rows(path, document)
+        if _is_object(data.lstrip().split(b"\n", 1)[0]):
+            return jsonl.read_lines(data)
+        raise InputError(f"{path}: not a whole JSON document ({error})") from error
+    return _rows(_records(path, document))
 
 
-def _rows(path: Path, document: Any) -> Rows:
-    records = _records(path, document)
-    usable = [(row, record) for row, record in enumerate(records, 1) if isinstance(record, dict)]
+def _is_object(line: bytes) -> bool:
+    """Whether one line is a whole JSON object, as in JSON lines."""
+    try:
+        return isinstance(jsonl.decode(line), dict)
+    except ValueError:
+        return False
+
+
+def _rows(records: list[Any]) -> Rows:
+    usable = {row: record for row, record in enumerate(records, 1) if isinstance(record, dict)}
     rejects = [
         Reject(row, "record", str(record)[:120], "a JSON object is needed for each record")
         for row, record in enumerate(records, 1)
-        if not isinstance(record, dict)
+        if row not in usable
     ]
-    frame = records_frame((record for _, record in usable), [row for row, _ in usable])
-    return Rows(frame, len(records), tuple(rejects))
+    return rows_of_records(list(usable.values()), list(usable), len(records), rejects)
 
 
 def _records(path: Path, document: Any) -> list[Any]:
+    """The list of records: the document itself, or the list that is all it holds; any other object is one record."""
     if isinstance(document, list):
         return document
-    if isinstance(document, dict):
-        lists = [
-            value for value in document.values() if isinstance(value, list) and value and isinstance(value[0], dict)
-        ]
-        return lists[0] if len(document) == 1 and lists else [document]
-    raise InputError(f"{path}: a list of records is needed, and this is {type(document).__name__}")
+    if not isinstance(document, dict):
+        raise InputError(f"{path}: a list of records is needed, and this is one {type(document).__name__}")
+    values = list(document.values())
+    wraps = len(values) == 1 and isinstance(values[0], list) and all(isinstance(value, dict) for value in values[0])
+    return values[0] if wraps else [document]

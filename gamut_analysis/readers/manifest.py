@@ -2,19 +2,20 @@
 
 import difflib
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from gamut_analysis.errors import ManifestError
 from gamut_analysis.readers.delivery import FIELDS, TABLES
-from gamut_analysis.vocabulary import TIERS, VERDICTS
+from gamut_analysis.vocabulary import TIERS, VARIANTS, VERDICTS, as_tier, as_variant
 
 NAME = "gamut.toml"
 DATASET = ("name", "title", "benchmark", "simulated", "seed", "note", "licence", "url", "default_judge")
-_SECTIONS = ("data", "labels", "tiers", "models", "judges", *TABLES)
+_SECTIONS = ("data", "labels", "tiers", *TABLES)
 _TABLE_KEYS = ("files", "columns", "constants")
+# Sections that may also hold one table for each name: [models."gpt-4o"].
 _NAMED = {"models": ("name", "maker", "family", "weights"), "judges": ("name", "kind", "model")}
 
 
@@ -27,7 +28,7 @@ class TableSpec:
     """
 
     files: tuple[str, ...] | None = None
-    columns: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     constants: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -59,60 +60,77 @@ def find(folder: Path, given: Path | None) -> Manifest:
 def load(path: Path) -> Manifest:
     """Read and check a manifest. Raises ManifestError with the key, its value and the legal ones."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
-        content = tomllib.loads(text)
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError as error:
         raise ManifestError(f"{path}: there is no such manifest") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise ManifestError(f"{path}: not readable as TOML: {error}") from error
     for section, value in content.items():
         _legal(path, "section", section, _SECTIONS)
-        _is_table(path, section, value)
+        _is_section(path, section, value)
+    tiers = _mapping(path, "tiers", content.get("tiers", {}), TIERS)
     return Manifest(
         dataset=_dataset(path, content.get("data", {})),
-        tables={t: _table(path, t, content[t]) for t in TABLES if _describes_files(content.get(t))},
+        tables={table: _table(path, table, content[table], tiers) for table in TABLES if table in content},
         labels=_mapping(path, "labels", content.get("labels", {}), VERDICTS),
-        tiers=_mapping(path, "tiers", content.get("tiers", {}), TIERS),
+        tiers=tiers,
         models=_names(path, "models", content.get("models", {})),
         judges=_names(path, "judges", content.get("judges", {})),
         path=path,
     )
 
 
-def _describes_files(section: Any) -> bool:
-    return isinstance(section, dict) and bool(set(section) & set(_TABLE_KEYS))
-
-
 def _dataset(path: Path, section: dict[str, Any]) -> dict[str, Any]:
     for key, value in section.items():
         _legal(path, "key of [data]", key, DATASET)
-        if key == "simulated" and not isinstance(value, bool):
-            raise ManifestError(f"{path}: [data] simulated = {value!r}: true or false is needed")
+        kinds, wanted = _DATASET_KINDS.get(key, (str, "a text in quotes"))
+        if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
+            raise ManifestError(f"{path}: [data] {key} = {value!r}: {wanted} is needed")
     return section
 
 
-def _table(path: Path, table: str, section: dict[str, Any]) -> TableSpec:
-    known = _TABLE_KEYS + tuple(key for key, value in section.items() if isinstance(value, dict) and table in _NAMED)
+_DATASET_KINDS: dict[str, tuple[Any, str]] = {
+    "simulated": (bool, "true or false"),
+    "seed": ((int, str), "a whole number"),
+}
+
+
+def _table(path: Path, table: str, section: dict[str, Any], tiers: Mapping[str, str]) -> TableSpec:
+    names = [key for key, value in section.items() if table in _NAMED and key not in _TABLE_KEYS and _is_dict(value)]
     for key in section:
-        _legal(path, f"key of [{table}]", key, known)
-    files = section.get("files")
-    patterns = None if files is None else tuple([files] if isinstance(files, str) else files)
-    columns = {name: _column(path, table, name, value) for name, value in section.get("columns", {}).items()}
-    constants = section.get("constants", {})
-    for name in (*columns, *constants):
-        _legal(path, f"field of [{table}]", name, tuple(FIELDS[table]))
-    for name, value in constants.items():
-        if not isinstance(value, str):
-            raise ManifestError(f"{path}: [{table}] constants.{name} = {value!r}: a text in quotes is needed")
-    return TableSpec(patterns, columns, constants)
+        _legal(path, f"key of [{table}]", key, (*_TABLE_KEYS, *names), shown=_TABLE_KEYS)
+    columns, constants = section.get("columns", {}), section.get("constants", {})
+    for key, value in (("columns", columns), ("constants", constants)):
+        if not _is_dict(value):
+            raise ManifestError(f'{path}: [{table}] {key} = {value!r}: pairs in braces are needed, {{ field = "..." }}')
+        for name in value:
+            _legal(path, f"field of [{table}]", name, tuple(FIELDS[table]))
+    return TableSpec(
+        files=None if "files" not in section else _texts(path, f"[{table}] files", section["files"], "a file name"),
+        columns={name: _texts(path, f"[{table}] columns.{name}", v, "a column name") for name, v in columns.items()},
+        constants={name: _constant(path, table, name, value, tiers) for name, value in constants.items()},
+    )
 
 
-def _column(path: Path, table: str, name: str, value: Any) -> str | tuple[str, ...]:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
-        return tuple(value)
-    raise ManifestError(f"{path}: [{table}] columns.{name} = {value!r}: a column name, or a list of them, is needed")
+def _texts(path: Path, place: str, value: Any, what: str) -> tuple[str, ...]:
+    """One text, or a list of some."""
+    texts = [value] if isinstance(value, str) else value
+    if isinstance(texts, list) and texts and all(isinstance(text, str) and text for text in texts):
+        return tuple(texts)
+    raise ManifestError(f"{path}: {place} = {value!r}: {what} in quotes, or a list of them, is needed")
+
+
+def _constant(path: Path, table: str, name: str, value: Any, tiers: Mapping[str, str]) -> str:
+    if not isinstance(value, str):
+        raise ManifestError(f"{path}: [{table}] constants.{name} = {value!r}: a text in quotes is needed")
+    known: dict[str, tuple[Callable[[str], str | None], Iterable[str]]] = {
+        "tier": (lambda text: tiers.get(text) or as_tier(text), TIERS),
+        "variant": (as_variant, VARIANTS),
+    }
+    if name in known and not known[name][0](value):
+        legal = ", ".join(known[name][1])
+        raise ManifestError(f"{path}: [{table}] constants.{name} = {value!r}: one of {legal} is needed")
+    return value
 
 
 def _mapping(path: Path, section: str, pairs: dict[str, Any], legal: tuple[str, ...]) -> dict[str, str]:
@@ -125,21 +143,26 @@ def _mapping(path: Path, section: str, pairs: dict[str, Any], legal: tuple[str, 
 def _names(path: Path, section: str, entries: dict[str, Any]) -> dict[str, dict[str, str]]:
     """The named models or judges of a section, which may also describe files."""
     named = {name: value for name, value in entries.items() if name not in _TABLE_KEYS}
-    for name, value in named.items():
-        _is_table(path, f"{section}.{name}", value)
-        for key in value:
+    for name, entry in named.items():
+        for key, value in entry.items():
             _legal(path, f"key of [{section}.{name}]", key, _NAMED[section])
+            if not isinstance(value, str):
+                raise ManifestError(f"{path}: [{section}.{name}] {key} = {value!r}: a text in quotes is needed")
     return named
 
 
-def _is_table(path: Path, name: str, value: Any) -> None:
-    if not isinstance(value, dict):
+def _is_section(path: Path, name: str, value: Any) -> None:
+    if not _is_dict(value):
         raise ManifestError(f"{path}: {name} = {value!r}: a section in brackets, [{name}], is needed")
 
 
-def _legal(path: Path, what: str, given: str, legal: tuple[str, ...]) -> None:
+def _is_dict(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _legal(path: Path, what: str, given: str, legal: tuple[str, ...], shown: tuple[str, ...] = ()) -> None:
     if given in legal:
         return
     near = difflib.get_close_matches(given, legal, n=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
-    raise ManifestError(f"{path}: {given!r} is no {what}; {hint}legal: {', '.join(legal)}")
+    raise ManifestError(f"{path}: {given!r} is no {what}; {hint}legal: {', '.join(shown or legal)}")

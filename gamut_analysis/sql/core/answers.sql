@@ -4,7 +4,9 @@ with final as (
         model, variant, question_id, status, answer, error, answered_at, extra
     from stg_answers
     where fault is null
-    order by model, variant, question_id, status = 'error', answered_at desc nulls last, source_id, row
+    order by
+        model, variant, question_id,
+        status = 'unrecorded', status = 'error', answered_at desc nulls last, source_id, row
 )
 
 select * from final order by model, variant, question_id

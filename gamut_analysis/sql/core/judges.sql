@@ -1,23 +1,27 @@
 -- Grain: one row per judge that graded. `model` names the model that the judge is, where it is one of those judged.
 with seen as (
-    select distinct judge from delivered_verdicts where trim(judge) <> ''
+    select unnest(enum_range(cast(null as judge_enum))) as judge
 ),
 
 named as (
-    select judge, first(name) as name, first(kind) as kind, first(model) as model
-    from (select * from delivered_judges order by source_id nulls last, row)
+    select
+        judge,
+        any_value(name order by source_id nulls first, row) as name,
+        any_value(kind order by source_id nulls first, row) as kind,
+        any_value(model order by source_id nulls first, row) as model
+    from delivered_judges
     group by judge
 ),
 
 final as (
     select
-        seen.judge,
-        coalesce(named.name, models.name, seen.judge) as name,
+        cast(seen.judge as judge_enum) as judge,
+        coalesce(named.name, models.name, cast(seen.judge as varchar)) as name,
         coalesce(named.kind, case when models.model is not null then 'model' end) as kind,
-        coalesce(named.model, models.model) as model
+        coalesce(named.model, cast(models.model as varchar)) as model
     from seen
-    left join named on seen.judge = named.judge
-    left join models on seen.judge = models.model
+    left join named on cast(seen.judge as varchar) = named.judge
+    left join models on cast(seen.judge as varchar) = cast(models.model as varchar)
 )
 
 select * from final order by judge

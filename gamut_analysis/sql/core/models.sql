@@ -1,21 +1,28 @@
--- Grain: one row per model that answered, with the place of its name in text order.
+-- Grain: one row per model that answered or was judged. What the manifest says of it comes before what files say.
 with seen as (
-    select model from delivered_verdicts where trim(model) <> ''
-    union
-    select model from delivered_answers where trim(model) <> ''
+    select unnest(enum_range(cast(null as model_enum))) as model
 ),
 
 named as (
-    select model, first(name) as name, first(maker) as maker, first(family) as family, first(weights) as weights
-    from (select * from delivered_models order by source_id nulls last, row)
+    select
+        model,
+        any_value(name order by source_id nulls first, row) as name,
+        any_value(maker order by source_id nulls first, row) as maker,
+        any_value(family order by source_id nulls first, row) as family,
+        any_value(weights order by source_id nulls first, row) as weights
+    from delivered_models
     group by model
 ),
 
 final as (
     select
-        seen.model, coalesce(named.name, seen.model) as name, named.maker, named.family, named.weights
+        cast(seen.model as model_enum) as model,
+        coalesce(named.name, cast(seen.model as varchar)) as name,
+        named.maker,
+        named.family,
+        named.weights
     from seen
-    left join named on seen.model = named.model
+    left join named on cast(seen.model as varchar) = named.model
 )
 
 select * from final order by model

@@ -21,10 +21,11 @@ final as (
         told.question,
         told.domain,
         told.entity,
-        coalesce(told.cluster, told.image_id, seen.question_id) as cluster,
+        coalesce(told.cluster, told.image_id, cast(seen.question_id as varchar)) as cluster,
         told.image_id,
-        nullif(told.image_path, '') as image_path,
+        told.image_path,
         coalesce(told.has_image, false) as has_image,
+        told.n_snippets,
         told.extra
     from seen
     left join told on seen.variant = told.variant and seen.question_id = told.question_id

@@ -1,26 +1,28 @@
 -- Grain: one row per model, judge, variant, question, check and replicate: a verdict, or null and the reason.
-with final as (
+with standing as (
     select
-        models.model,
-        judges.judge,
-        checks.variant,
-        checks.question_id,
-        checks.check_id,
-        resolved.replicate,
-        resolved.verdict,
-        resolved.ungraded_reason,
-        resolved.rationale,
-        resolved.judged_at,
-        resolved.extra,
-        resolved.source_id,
-        resolved.row,
-        resolved.key
-    from resolved
-    inner join (select model, row_number() over (order by model) as model_no from models) as models
-        on resolved.model_no = models.model_no
-    inner join (select judge, row_number() over (order by judge) as judge_no from judges) as judges
-        on resolved.judge_no = judges.judge_no
-    inner join check_numbers as checks on resolved.check_no = checks.check_no
+        attempts.model, attempts.judge, attempts.variant, attempts.question_id, attempts.check_id, attempts.replicate,
+        attempts.verdict, attempts.ungraded_reason, attempts.rationale, attempts.judged_at, attempts.extra,
+        attempts.source_id, attempts.row
+    from attempts
+    anti join rivals
+        on
+            attempts.model = rivals.model
+            and attempts.judge = rivals.judge
+            and attempts.variant = rivals.variant
+            and attempts.question_id = rivals.question_id
+            and attempts.check_id = rivals.check_id
+            and attempts.replicate = rivals.replicate
+    where attempts.fault is null
+    union all
+    select
+        model, judge, variant, question_id, check_id, replicate,
+        case when not is_conflict then verdict end as verdict,
+        case when is_conflict then 'conflict' else ungraded_reason end as ungraded_reason,
+        case when not is_conflict then rationale end as rationale,
+        judged_at, extra, source_id, row
+    from rivals
+    where place = 1
 )
 
-select * exclude (key) from final order by key
+select * from standing order by model, judge, variant, question_id, check_id, replicate

@@ -5,11 +5,11 @@ with asked as (
     group by variant
 ),
 
-answers_by_state as (
+judged as (
     select
         model, judge, variant, question_id, replicate,
         sum(ungraded) = 0 as is_graded,
-        max(answer_status) as answer_status
+        any_value(answer_status) as answer_status
     from verdict_counts
     group by model, judge, variant, question_id, replicate
 ),
@@ -21,17 +21,16 @@ answered as (
         count(distinct question_id) filter (where is_graded) as questions_graded,
         count(distinct question_id) filter (where answer_status = 'no_response') as no_response,
         count(distinct question_id) filter (where answer_status = 'error') as answer_errors,
-        max(replicate) - min(replicate) + 1 as replicates
-    from answers_by_state
+        count(distinct replicate) as replicates
+    from judged
     group by model, judge, variant
 ),
 
-graded as (
+delivered as (
     select
         model, judge, variant,
         count(*) as checks_delivered,
-        count(verdict) as checks_graded,
-        count(*) - count(verdict) as checks_ungraded
+        count(verdict) as checks_graded
     from verdicts
     group by model, judge, variant
 ),
@@ -49,15 +48,22 @@ repeated as (
 
 beyond as (
     select model, judge, variant, count(*) as checks_extra
-    from extras
+    from attempts
+    where fault = 'extra'
     group by model, judge, variant
+),
+
+panels as (
+    select model, judge, variant from answered
+    union
+    select model, judge, variant from beyond
 ),
 
 final as (
     select
-        coalesce(answered.model, beyond.model) as model,
-        coalesce(answered.judge, beyond.judge) as judge,
-        coalesce(answered.variant, beyond.variant) as variant,
+        panels.model,
+        panels.judge,
+        panels.variant,
         coalesce(asked.questions_asked, 0) as questions_asked,
         coalesce(answered.questions_seen, 0) as questions_seen,
         coalesce(answered.questions_graded, 0) as questions_graded,
@@ -65,24 +71,25 @@ final as (
         coalesce(answered.answer_errors, 0) as answer_errors,
         coalesce(answered.replicates, 1) as replicates,
         coalesce(asked.checks_asked, 0) * coalesce(answered.replicates, 1) as checks_asked,
-        coalesce(graded.checks_graded, 0) as checks_graded,
-        coalesce(graded.checks_ungraded, 0) as checks_ungraded,
-        greatest(
-            coalesce(asked.checks_asked, 0) * coalesce(answered.replicates, 1) - coalesce(graded.checks_delivered, 0), 0
-        ) as checks_not_judged,
+        coalesce(delivered.checks_graded, 0) as checks_graded,
+        coalesce(delivered.checks_delivered - delivered.checks_graded, 0) as checks_ungraded,
+        coalesce(asked.checks_asked, 0) * coalesce(answered.replicates, 1) - coalesce(delivered.checks_delivered, 0)
+            as checks_not_judged,
         coalesce(beyond.checks_extra, 0) as checks_extra,
         coalesce(repeated.repeats, 0) as repeats,
         coalesce(repeated.superseded, 0) as superseded,
         coalesce(repeated.failed_attempts, 0) as failed_attempts,
         coalesce(repeated.conflicting, 0) as conflicting
-    from answered
-    full join beyond
-        on answered.model = beyond.model and answered.judge = beyond.judge and answered.variant = beyond.variant
-    left join asked on coalesce(answered.variant, beyond.variant) = asked.variant
-    left join graded
-        on answered.model = graded.model and answered.judge = graded.judge and answered.variant = graded.variant
+    from panels
+    left join asked on panels.variant = asked.variant
+    left join answered
+        on panels.model = answered.model and panels.judge = answered.judge and panels.variant = answered.variant
+    left join delivered
+        on panels.model = delivered.model and panels.judge = delivered.judge and panels.variant = delivered.variant
     left join repeated
-        on answered.model = repeated.model and answered.judge = repeated.judge and answered.variant = repeated.variant
+        on panels.model = repeated.model and panels.judge = repeated.judge and panels.variant = repeated.variant
+    left join beyond
+        on panels.model = beyond.model and panels.judge = beyond.judge and panels.variant = beyond.variant
 )
 
 select * from final order by model, judge, variant

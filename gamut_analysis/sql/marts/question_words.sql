@@ -25,11 +25,12 @@ final as (
         array_to_string(words[1:3], ' ') as first_three_words,
         question like '%?%' as has_question_mark,
         coalesce(
-            words[1] in (
-                'what', 'what''s', 'which', 'who', 'who''s', 'whom', 'whose', 'when', 'where', 'where''s', 'why', 'how', 'how''s',
-                'is', 'isn''t', 'are', 'aren''t', 'was', 'were', 'am', 'do', 'don''t', 'does', 'doesn''t', 'did', 'didn''t', 'can',
-                'can''t', 'could', 'couldn''t', 'will', 'won''t', 'would', 'wouldn''t', 'shall', 'should', 'shouldn''t', 'may',
-                'might', 'must', 'has', 'have', 'had'
+            replace(words[1], '’', '''') in (
+                'what', 'what''s', 'which', 'who', 'who''s', 'whom', 'whose', 'when', 'where', 'where''s',
+                'why', 'how', 'how''s', 'is', 'isn''t', 'are', 'aren''t', 'was', 'were', 'am', 'do',
+                'don''t', 'does', 'doesn''t', 'did', 'didn''t', 'can', 'can''t', 'could', 'couldn''t',
+                'will', 'won''t', 'would', 'wouldn''t', 'shall', 'should', 'shouldn''t', 'may', 'might',
+                'must', 'has', 'have', 'had'
             ),
             false
         ) as opens_with_interrogative

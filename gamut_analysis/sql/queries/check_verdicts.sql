@@ -2,7 +2,8 @@
 with final as (
     select
         verdicts.judge, verdicts.question_id, verdicts.check_id, verdicts.replicate, verdicts.verdict,
-        verdicts.ungraded_reason, verdicts.rationale, checks.tier, checks.role, checks.item_id, checks.item_type, checks.text
+        verdicts.ungraded_reason, verdicts.rationale, checks.tier, checks.role, checks.item_id, checks.item_type,
+        checks.text
     from verdicts
     inner join checks
         on

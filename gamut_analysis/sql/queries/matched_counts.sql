@@ -1,10 +1,15 @@
--- Grain: one row per model, judge, question, replicate and tier of the multimodal variant, for one judge, over the checks that
--- the text-only rubric has too.
+-- Grain: one row per model, judge, question, replicate and tier of the multimodal variant, for one judge, over the
+-- checks that the text-only rubric has too.
 with shared_checks as (
     select shown.question_id, shown.check_id, shown.tier
     from checks as shown
     semi join checks as told
-        on shown.question_id = told.question_id and shown.check_id = told.check_id and told.variant = 'text_only'
+        on
+            told.variant = 'text_only'
+            and shown.question_id = told.question_id
+            and shown.tier = told.tier
+            -- Ids that count through a rubric shift where a check is left out, so the text decides where there is one.
+            and coalesce(shown.text, shown.check_id) = coalesce(told.text, told.check_id)
     where shown.variant = 'multimodal'
 ),
 
@@ -28,7 +33,8 @@ counted as (
     group by verdicts.model, verdicts.question_id, verdicts.replicate, shared_checks.tier
 ),
 
--- The mart says what stands of a tier as a whole: all missing where the answer is empty, all ungraded where it was not had.
+-- The mart says what stands of a tier as a whole: all missing where the answer is empty, all ungraded where it was
+-- not had.
 tiers as (
     select
         model, judge, variant, question_id, replicate, tier, answer_status,
@@ -42,10 +48,14 @@ final as (
     select
         tiers.model, tiers.judge, tiers.variant, tiers.question_id, tiers.replicate, tiers.tier,
         cast(case when tiers.is_silent then 0 else coalesce(counted.meets, 0) end as integer) as meets,
-        cast(case when tiers.is_silent then 0 else coalesce(counted.partially_meets, 0) end as integer) as partially_meets,
+        cast(case when tiers.is_silent then 0 else coalesce(counted.partially_meets, 0) end as integer)
+            as partially_meets,
         cast(
-            case when tiers.is_empty then rubric.checks when tiers.is_silent then 0 else coalesce(counted.missing, 0) end
-            as integer
+            case
+                when tiers.is_empty then rubric.checks
+                when tiers.is_silent then 0
+                else coalesce(counted.missing, 0)
+            end as integer
         ) as missing,
         cast(case when tiers.is_silent then 0 else coalesce(counted.contradicts, 0) end as integer) as contradicts,
         cast(rubric.checks as integer) as checks,

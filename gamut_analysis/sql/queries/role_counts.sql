@@ -8,7 +8,8 @@ with rubric as (
 
 counted as (
     select
-        verdicts.model, verdicts.judge, verdicts.variant, verdicts.question_id, verdicts.replicate, checks.tier, checks.role,
+        verdicts.model, verdicts.judge, verdicts.variant, verdicts.question_id, verdicts.replicate, checks.tier,
+        checks.role,
         count(*) filter (where verdicts.verdict = 'meets') as meets,
         count(*) filter (where verdicts.verdict = 'partially_meets') as partially_meets,
         count(*) filter (where verdicts.verdict = 'missing') as missing,
@@ -23,7 +24,8 @@ counted as (
     group by all
 ),
 
--- The mart says what stands of a tier as a whole: all missing where the answer is empty, all ungraded where it was not had.
+-- The mart says what stands of a tier as a whole: all missing where the answer is empty, all ungraded where it was
+-- not had.
 tiers as (
     select
         model, judge, variant, question_id, replicate, tier, answer_status,
@@ -37,10 +39,14 @@ final as (
     select
         tiers.model, tiers.judge, tiers.variant, tiers.question_id, tiers.replicate, tiers.tier, rubric.role,
         cast(case when tiers.is_silent then 0 else coalesce(counted.meets, 0) end as integer) as meets,
-        cast(case when tiers.is_silent then 0 else coalesce(counted.partially_meets, 0) end as integer) as partially_meets,
+        cast(case when tiers.is_silent then 0 else coalesce(counted.partially_meets, 0) end as integer)
+            as partially_meets,
         cast(
-            case when tiers.is_empty then rubric.checks when tiers.is_silent then 0 else coalesce(counted.missing, 0) end
-            as integer
+            case
+                when tiers.is_empty then rubric.checks
+                when tiers.is_silent then 0
+                else coalesce(counted.missing, 0)
+            end as integer
         ) as missing,
         cast(case when tiers.is_silent then 0 else coalesce(counted.contradicts, 0) end as integer) as contradicts,
         cast(rubric.checks as integer) as checks,

@@ -1,29 +1,50 @@
--- Grain: one row per delivered answer and variant.
-with final as (
+-- Grain: one row per delivered answer. An answer that names no variant belongs to the only one that the data speaks of.
+with only_variant as (
+    select case when count(*) = 1 then any_value(variant) end as variant from stg_variants
+),
+
+labelled as (
     select
-        delivered.model,
-        coalesce(labels.variant, variants.variant) as variant,
-        trim(delivered.question_id) as question_id,
-        delivered.answer,
-        nullif(trim(delivered.error), '') as error,
-        try_cast(delivered.answered_at as timestamptz) as answered_at,
+        delivered.*,
+        case when delivered.variant is null then only_variant.variant else variants.variant end as known_variant,
         case
-            when nullif(trim(delivered.error), '') is not null then 'error'
-            when delivered.answer is null then 'unrecorded'
-            when regexp_full_match(delivered.answer, '[\s\p{Z}\x{200B}\x{FEFF}]*') then 'no_response'
+            when lower(delivered.error) not in ('false', 'none', 'null', 'nan', '0', '[]', '{}') then delivered.error
+        end as failure,
+        try_cast(delivered.answered_at as double) as clock
+    from delivered_answers as delivered
+    cross join only_variant
+    left join variant_labels as variants on delivered.variant = variants.given
+),
+
+final as (
+    select
+        try_cast(model as model_enum) as model,
+        known_variant as variant,
+        try_cast(question_id as question_enum) as question_id,
+        answer,
+        failure as error,
+        case
+            when regexp_matches(answered_at, '^[0-9]{4}-') then try_cast(answered_at as timestamptz)
+            when clock between 1e8 and 1e11 then to_timestamp(clock)
+            when clock between 1e12 and 1e13 then to_timestamp(clock / 1000)
+        end as answered_at,
+        case
+            when failure is not null then 'error'
+            when answer is null then 'unrecorded'
+            when regexp_full_match(answer, '[\s\p{Z}\x{200B}\x{FEFF}]*') then 'no_response'
             else 'answered'
         end as status,
-        delivered.extra,
-        delivered.source_id,
-        delivered.row,
+        extra,
+        source_id,
+        row,
+        variant as given_variant,
+        answered_at as given_time,
         case
-            when nullif(trim(delivered.model), '') is null then 'model'
-            when nullif(trim(delivered.question_id), '') is null then 'question_id'
-            when nullif(trim(delivered.variant), '') is not null and labels.variant is null then 'variant'
+            when model is null then 'model'
+            when question_id is null then 'question_id'
+            when known_variant is null then 'variant'
         end as fault
-    from delivered_answers as delivered
-    left join variant_labels as labels on delivered.variant = labels.given
-    left join stg_variants as variants on nullif(trim(delivered.variant), '') is null
+    from labelled
 )
 
 select * from final
