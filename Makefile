@@ -26,7 +26,7 @@ UV := uv==0.13.9
 # make drops blanks in front of a value; its own command line still has them.
 GAMUT := GAMUT_MAKE_PID=$$PPID $(BIN)/gamut
 
-.PHONY: help env data test lint lab report reports figures bench clean
+.PHONY: help env data test lint lab report reports figures bench coverage clean
 
 help:
 	@echo 'gamut-analysis: analysis and reports for GAMUT'
@@ -39,6 +39,7 @@ help:
 	@echo '  make test               all tests'
 	@echo '  make lint               formatting, lint, types, SQL, notebooks without outputs'
 	@echo '  make bench              what is timed, against whom'
+	@echo '  make coverage           how often intervals cover the truth and tests keep their level (an hour)'
 	@echo '  make env                the environment alone (.venv, from requirements.lock)'
 	@echo '  make clean              delete what is generated; the environment stays'
 	@echo
@@ -77,6 +78,9 @@ lint: $(READY)
 
 bench: $(READY)
 	@$(BIN)/python -m tests.bench
+
+coverage: $(READY)
+	@$(BIN)/python -m tests.coverage
 
 clean: $(READY)
 	@$(GAMUT) clean

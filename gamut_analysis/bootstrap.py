@@ -42,7 +42,7 @@ def install_with_uv(uv: str) -> bool:
         return False
     os.environ.setdefault("UV_SYSTEM_CERTS", "1")
     install = (str(PYTHON), "-m", "uv", "pip", "install", "--quiet", "--python", str(PYTHON))
-    return run(*install, "--require-hashes", "--compile-bytecode", "-r", str(LOCK)) and run(
+    return run(*install, "--require-hashes", "-r", str(LOCK)) and run(
         *install, "--no-deps", "--no-build-isolation", "-e", "."
     )
 

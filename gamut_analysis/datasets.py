@@ -70,8 +70,7 @@ def default_database(data: str = "") -> Path:
 def _simulated(name: str, progress: Progress | None) -> Path:
     """The folder of a simulated world, drawn again when the simulator or the rubrics have changed."""
     folder = paths.data() / "simulated" / name
-    rubrics = sorted((paths.sample() / "questions").glob("*.yaml")) if name == "sample" else []
-    stamp = _digest([*_code(_SIMULATORS), *rubrics])
+    stamp = _digest([*_code(_SIMULATORS), *(_rubrics() if name == "sample" else [])])
     if _read(folder / ".stamp") == stamp:
         return folder
     if progress:
@@ -82,11 +81,15 @@ def _simulated(name: str, progress: Progress | None) -> Path:
 
 
 def _draw(name: str, folder: Path) -> None:
-    from gamut_analysis import simulate  # late: only the first run needs it
+    from gamut_analysis import rubric, simulate  # late: only the first run needs them
 
     shutil.rmtree(folder, ignore_errors=True)
-    world = simulate.paper_world() if name == "paper" else simulate.shipped_sample_world()
+    world = simulate.paper_world() if name == "paper" else simulate.sample_world(rubric.load_rubrics(_rubrics()))
     simulate.write(world, folder)
+
+
+def _rubrics() -> list[Path]:
+    return sorted((paths.sample() / "questions").glob("*.yaml"))
 
 
 def _stamp(folder: Path, manifest: Path | None) -> str:

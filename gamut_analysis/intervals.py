@@ -271,8 +271,8 @@ def ratio_intervals(
     numerator, denominator (n questions, k): what is counted and out of how much; NaN or a denominator of 0 leaves the
     question out. Columns as in `mean_intervals`; n counts questions with a denominator.
     Formula: r = sum a / sum d; SE^2 = G/(G-1) * sum_c (sum_{i in c} (a_i - r d_i))^2 / (sum d)^2.
-    Source: Cochran 1977, section 6.4, with the clustered factor of Cameron & Miller 2015. Measured at 95 %, 300 questions
-    (4,000 worlds): 93.9 for a bunched rate of 5 %, 95.2 for one of 40 %.
+    Source: Cochran 1977, section 6.4, with the clustered factor of Cameron & Miller 2015.
+    Measured at 95 %, 300 questions (4,000 worlds): 93.9 for a bunched rate of 5 %, 95.2 for one of 40 %.
 
     >>> ratio_intervals(np.array([[1.0], [1.0]]), np.array([[2.0], [2.0]]))["estimate"].to_list()
     [0.5]

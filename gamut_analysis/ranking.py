@@ -1,0 +1,1435 @@
+"""Who is ahead, how sure that is, and whether two judges would say the same.
+
+Models are compared on the same questions, judges on the same models and questions. A model is complete when it has a
+score on every question that any model has one on; the others stand apart, and change nothing for the complete ones.
+Scores are in [-1, 1]. Vectorised forms exist for what is resampled; single values come from SciPy.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from gamut_analysis import intervals
+from gamut_analysis.errors import UnknownName
+from gamut_analysis.intervals import LEVEL, REPLICATES, SEED, TIE
+
+RANK_DRAWS = 100_000
+PERSISTENCE = 0.9
+POWER = 0.8
+
+# Means that differ by less are equal: sums of the same scores in another order.
+_EQUAL = 1e-12
+# Draws handled at once, so that a block of all models stays in the processor's cache.
+_BLOCK = 8192
+
+JUDGE_STATISTICS = (
+    "kendall_tau_b",
+    "spearman",
+    "weighted_tau",
+    "rbo",
+    "discordant_pairs",
+    "max_abs_gap",
+    "pair_accuracy",
+    "soft_pairwise_accuracy",
+)
+COEFFICIENTS = ("pearson", "spearman", "kendall_tau_b")
+_SAMPLES = ("independent", "halves")
+_TESTS = ("estimate", "p", "p_models", "p_questions")
+
+
+# --- the grid of one judge --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """Scores (questions, models) of one judge and variant, NaN for unscored, with what is resampled together."""
+
+    models: list[str]
+    questions: list[str]
+    scores: np.ndarray
+    clusters: np.ndarray | None
+
+    @property
+    def scored(self) -> np.ndarray:
+        return ~np.isnan(self.scores)
+
+    @property
+    def complete(self) -> np.ndarray:
+        """Which models have a score on every question that any model has one on."""
+        scored = self.scored
+        return np.asarray((scored | ~scored.any(axis=1, keepdims=True)).all(axis=0) & scored.any())
+
+    def rows(self, keep: np.ndarray) -> "_Grid":
+        """The same models on some of the questions."""
+        clusters = None if self.clusters is None else self.clusters[keep]
+        questions = [question for question, kept in zip(self.questions, keep, strict=True) if kept]
+        return _Grid(self.models, questions, self.scores[keep], clusters)
+
+    def on_common(self) -> "_Grid":
+        """The same models on the questions on which each of them has a score."""
+        return self.rows(np.asarray(self.scored.all(axis=1)))
+
+    def columns(self, keep: np.ndarray) -> "_Grid":
+        """Some of the models on the questions on which each of them has a score."""
+        models = [model for model, kept in zip(self.models, keep, strict=True) if kept]
+        part = _Grid(models, self.questions, self.scores[:, keep], self.clusters)
+        return part.on_common()
+
+
+def _grid(scores: pl.DataFrame, judge: str, variant: str, questions: pl.DataFrame | None) -> _Grid:
+    models, question_ids, matrix = intervals.score_matrix(scores, judge=judge, variant=variant)
+    clusters = None if questions is None else intervals.question_clusters(questions, question_ids)
+    return _Grid(models, question_ids, matrix, clusters)
+
+
+def _cluster_count(grid: _Grid) -> int:
+    return intervals.cluster_codes(len(grid.scores), grid.clusters)[1]
+
+
+def _mean_covariance(grid: _Grid) -> np.ndarray:
+    """Clustered covariance of the means of models that are all complete: G/(G-1) E'E / n^2, E the cluster residuals."""
+    residuals = intervals.cluster_sums(grid.scores - grid.scores.mean(axis=0), grid.clusters)
+    units = len(residuals)
+    return units / (units - 1) * (residuals.T @ residuals) / len(grid.scores) ** 2
+
+
+def common_questions(scores: pl.DataFrame, *, variant: str) -> pl.DataFrame:
+    """The scores of one variant on those questions alone that every model has a score on, under every judge.
+
+    Returns rows of `scores`; none when no question is common to all.
+
+    >>> frame = pl.DataFrame({"model": ["m", "m", "k"], "judge": "j", "variant": "multimodal",
+    ...                       "question_id": ["q1", "q2", "q1"], "score": [0.5, 1.0, 0.2]})
+    >>> common_questions(frame, variant="multimodal")["question_id"].to_list()
+    ['q1', 'q1']
+    """
+    chosen = scores.filter(pl.col("variant").cast(pl.String) == variant)
+    cells = chosen.select("model", "judge").n_unique()
+    scored = (
+        chosen.drop_nulls("score").group_by("question_id").agg(pl.struct("model", "judge").n_unique().alias("cells"))
+    )
+    common = scored.filter(pl.col("cells") == cells)
+    return chosen.join(common, on="question_id", how="semi", maintain_order="left")
+
+
+# --- leaderboard ------------------------------------------------------------------------------------------------------
+
+
+def leaderboard(
+    scores: pl.DataFrame,
+    *,
+    judge: str,
+    variant: str,
+    questions: pl.DataFrame | None = None,
+    level: float = LEVEL,
+    seed: int = SEED,
+    replicates: int = RANK_DRAWS,
+) -> pl.DataFrame:
+    """One row a model: mean score with interval, rank with its confidence sets, and the groups that are not told apart.
+
+    scores: rows of model, judge, variant, question_id, score; questions: optional frame of question_id and cluster.
+    Columns: model, rank (1 1 3 style, from unrounded means), estimate, low, high (clustered t interval), n (questions
+    scored), asked, coverage (n of asked), complete, standard_error, rank_low, rank_high (simultaneous confidence set),
+    rank_low_marginal, rank_high_marginal (for that model alone), group (models that share a letter are not told apart
+    by the simultaneous sets), warning, reason. Complete models come first, best first; a model that is not complete has
+    null in every rank column, and does not touch those of the others.
+    Source: Miller 2024 (arXiv:2411.00640) for the interval; `rank_confidence_sets` for the sets; letters: Piepho 2004.
+    Raises UnknownName for a judge or variant without scores.
+
+    >>> frame = pl.DataFrame({"model": ["m"] * 3 + ["k"] * 3, "judge": "j", "variant": "multimodal",
+    ...                       "question_id": ["q1", "q2", "q3"] * 2, "score": [0.9, 0.8, 1.0, 0.1, 0.2, 0.0]})
+    >>> board = leaderboard(frame, judge="j", variant="multimodal", replicates=1000)
+    >>> board.select("model", "rank", pl.col("estimate").round(3)).rows()
+    [('m', 1, 0.9), ('k', 2, 0.1)]
+    """
+    return _leaderboard(_grid(scores, judge, variant, questions), level, seed, replicates)
+
+
+def common_leaderboard(
+    scores: pl.DataFrame,
+    *,
+    judge: str,
+    variant: str,
+    questions: pl.DataFrame | None = None,
+    level: float = LEVEL,
+    seed: int = SEED,
+    replicates: int = RANK_DRAWS,
+) -> pl.DataFrame:
+    """The leaderboard on the questions that all models have a score on, incomplete models included.
+
+    Columns as in `leaderboard`; n is the number of common questions. When no question is common to all models, every
+    estimate is null and the reason says so.
+    """
+    grid = _grid(scores, judge, variant, questions)
+    common = grid.on_common()
+    board = _leaderboard(common, level, seed, replicates)
+    asked = len(grid.questions)
+    board = board.with_columns(asked=pl.lit(asked, pl.Int64), coverage=pl.col("n") / asked)
+    if common.questions:
+        return board
+    return board.with_columns(reason=pl.lit("no question is scored for every model"))
+
+
+def _leaderboard(grid: _Grid, level: float, seed: int, replicates: int) -> pl.DataFrame:
+    complete = grid.complete
+    rows = intervals.mean_intervals(grid.scores, clusters=grid.clusters, level=level).drop("clusters")
+    rows = rows.insert_column(0, pl.Series("model", grid.models, dtype=pl.String)).with_columns(
+        asked=pl.lit(len(grid.questions), pl.Int64),
+        coverage=pl.col("n") / max(len(grid.questions), 1),
+        complete=pl.Series(complete),
+    )
+    apart = pl.format("scored {} of {} questions: not ranked beside complete models", "n", "asked")
+    rows = rows.with_columns(reason=pl.when("complete").then("reason").otherwise(pl.coalesce("reason", apart)))
+    ranks = _ranks(grid.columns(complete), level, seed, replicates)
+    order = ["model", "rank", "estimate", "low", "high", "n", "asked", "coverage", "complete", "standard_error"]
+    order += ["rank_low", "rank_high", "rank_low_marginal", "rank_high_marginal", "group", "warning", "reason"]
+    joined = rows.join(ranks, on="model", how="left")
+    # Equal up to the order of summation is equal: such models are listed by name.
+    best_first = (pl.col("complete").not_(), "rank", -pl.col("estimate").round(12), "model")
+    return joined.sort(*best_first, nulls_last=True).select(order)
+
+
+def _ranks(grid: _Grid, level: float, seed: int, replicates: int) -> pl.DataFrame:
+    """Ranks, rank sets and groups of complete models; sets and groups are null when there are no two clusters."""
+    schema = {
+        "model": pl.String,
+        "rank": pl.Int64,
+        "rank_low": pl.Int64,
+        "rank_high": pl.Int64,
+        "rank_low_marginal": pl.Int64,
+        "rank_high_marginal": pl.Int64,
+        "group": pl.String,
+    }
+    if not grid.models or not grid.questions:
+        return pl.DataFrame(schema=schema)
+    means = grid.scores.mean(axis=0)
+    units = _cluster_count(grid)
+    ranks = pl.DataFrame({"model": grid.models, "rank": competition_ranks(means)})
+    if units < 2:
+        return pl.concat([ranks, pl.DataFrame(schema=schema)], how="diagonal")
+    draws = _RankDraws.of(means, _mean_covariance(grid), units - 1, seed, replicates)
+    above = draws.separated(level)
+    low, high = draws.marginal(level)
+    return ranks.with_columns(
+        *_bounds(above),
+        pl.Series("rank_low_marginal", low),
+        pl.Series("rank_high_marginal", high),
+        pl.Series("group", tied_groups(means, above | above.T)),
+    ).select(*schema)
+
+
+def competition_ranks(values: np.ndarray) -> np.ndarray:
+    """Ranks of the "1 1 3" kind, best first: one more than the number of values that are larger.
+
+    Differences below 1e-12 are rounding of sums, and tie.
+
+    >>> competition_ranks(np.array([0.6, 0.6, 0.45, 0.3, 0.3])).tolist()
+    [1, 1, 3, 4, 4]
+    """
+    values = np.asarray(values, dtype=np.float64)
+    return 1 + (values[None, :] > values[:, None] + _EQUAL).sum(axis=1)
+
+
+def tied_groups(values: np.ndarray, separated: np.ndarray) -> list[str]:
+    """Letters of the groups that are not told apart, from the best group on: models that share a letter are tied.
+
+    values (k,) order the groups, separated (k, k) says which pairs are told apart. The groups are the largest sets
+    without a separated pair; a model between two groups carries both letters. The order of the rows plays no part.
+    Source: Piepho 2004, J. Comput. Graph. Stat. 13:456 (insert and absorb).
+
+    >>> apart = np.array([[False, False, True], [False, False, False], [True, False, False]])
+    >>> tied_groups(np.array([0.9, 0.8, 0.7]), apart)
+    ['a', 'ab', 'b']
+    """
+    ranks = competition_ranks(values)
+    groups = [frozenset(range(len(ranks)))]
+    for one, other in np.argwhere(np.triu(separated)).tolist():
+        split = [group for group in groups if not {one, other} <= group]
+        for group in (group for group in groups if {one, other} <= group):
+            split += [group - {one}, group - {other}]
+        groups = [group for group in dict.fromkeys(split) if not any(group < larger for larger in split)]
+    groups.sort(key=lambda group: sorted(ranks[list(group)].tolist()))
+    return ["".join(_letter(at) for at, group in enumerate(groups) if model in group) for model in range(len(ranks))]
+
+
+def _letter(position: int) -> str:
+    """a ... z, then a2 ... z2 and so on."""
+    again, letter = divmod(position, 26)
+    return chr(ord("a") + letter) + (str(again + 1) if again else "")
+
+
+# --- rank confidence sets ---------------------------------------------------------------------------------------------
+
+
+def rank_confidence_sets(
+    estimates: np.ndarray,
+    covariance: np.ndarray,
+    *,
+    degrees: int | None = None,
+    level: float = LEVEL,
+    seed: int = SEED,
+    replicates: int = RANK_DRAWS,
+) -> pl.DataFrame:
+    """Confidence sets for the ranks of k means, from their full covariance, in the order given.
+
+    estimates (k,) and covariance (k, k) of the estimates (not of single questions). Columns: rank, rank_low, rank_high
+    (all k sets hold together with probability `level`), rank_low_marginal, rank_high_marginal (one model's set does).
+    rank_low is one more than the number of models that are significantly better. Models that may be among the best t
+    are those with rank_low <= t, again simultaneously.
+    Method: for directed pairs (j, l), reject m_j <= m_l when (m_j - m_l)/se_jl exceeds the `level` quantile of the
+    largest (Z_j - Z_l)/se_jl over pairs not yet rejected, Z ~ N(0, covariance); repeat until nothing is rejected. With
+    `degrees` Z is multivariate t, for covariances estimated from few questions.
+    Source: Mogstad, Romano, Shaikh & Wilhelm 2023, REStud 91:476, as in the R package csranks 1.2.3.
+    Measured at 95 %, 14 models, 300 questions (2,000 worlds): all ranks at once are held in 99.9 % of worlds with the
+    published scores, 99.5 with three groups of equal models, 94.5 when all are equal; 99.7 with 40 questions. Marginal
+    sets hold in 99.9, 99.7 and 97.6 %.
+
+    >>> sets = rank_confidence_sets(np.array([3.0, 1.0, 0.9]), np.eye(3) * 0.01)
+    >>> sets.select("rank", "rank_low", "rank_high").rows()
+    [(1, 1, 1), (2, 2, 3), (3, 2, 3)]
+    """
+    estimates = np.asarray(estimates, dtype=np.float64)
+    draws = _RankDraws.of(estimates, np.asarray(covariance, dtype=np.float64), degrees, seed, replicates)
+    low, high = draws.marginal(level)
+    marginal = [pl.Series("rank_low_marginal", low), pl.Series("rank_high_marginal", high)]
+    ranks = pl.DataFrame({"rank": competition_ranks(estimates)})
+    return ranks.with_columns(*_bounds(draws.separated(level)), *marginal)
+
+
+def top_sets(board: pl.DataFrame) -> pl.DataFrame:
+    """For each k, the models that may be among the best k: a simultaneous set that holds all of the true best k.
+
+    board: output of `leaderboard`. Columns: k, models (list, in the order of the board), size.
+    Source: Mogstad et al. 2023, section 3.4: those whose simultaneous lower rank bound is at most k.
+
+    >>> top_sets(pl.DataFrame({"model": ["m", "k", "j"], "rank_low": [1, 1, 3]})).rows()
+    [(1, ['m', 'k'], 2), (2, ['m', 'k'], 2), (3, ['m', 'k', 'j'], 3)]
+    """
+    ranked = board.drop_nulls("rank_low").select("model", "rank_low")
+    levels = pl.DataFrame({"k": pl.int_range(1, ranked.height + 1, eager=True)})
+    pairs = levels.join(ranked, how="cross", maintain_order="left_right").filter(pl.col("rank_low") <= pl.col("k"))
+    sets = pairs.group_by("k", maintain_order=True).agg(pl.col("model").alias("models"))
+    return sets.with_columns(size=pl.col("models").list.len().cast(pl.Int64))
+
+
+@dataclass(frozen=True)
+class _RankDraws:
+    """Differences of means in units of their standard error, and draws of what chance alone would make of them.
+
+    Models are kept best first, whatever order they came in, so that the draws do not hang on their names. `gaps` (k, k)
+    is row minus column, `precision` one over its standard error (0 where the difference is constant), `noise` (k, R).
+    """
+
+    order: np.ndarray
+    gaps: np.ndarray
+    precision: np.ndarray
+    noise: np.ndarray
+
+    @classmethod
+    def of(
+        cls, means: np.ndarray, covariance: np.ndarray, degrees: int | None, seed: int, replicates: int
+    ) -> "_RankDraws":
+        order = np.argsort(-means.round(12), kind="stable")
+        means, covariance = means[order], covariance[np.ix_(order, order)]
+        variances = np.diag(covariance)
+        spread = variances[:, None] + variances[None, :] - 2 * covariance
+        # A variance that is rounding alone belongs to a constant difference, which is told apart unless it is zero.
+        errors = np.sqrt(np.where(spread > 1e-12 * variances.max(), spread, 0.0))
+        differences = means[:, None] - means[None, :]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            precision = np.where(errors > 0, 1 / errors, 0.0)
+        gaps = np.where(errors > 0, differences * precision, np.where(differences > _EQUAL, np.inf, -np.inf))
+        return cls(order, gaps, precision.astype(np.float32), _noise(covariance, degrees, seed, replicates))
+
+    def separated(self, level: float) -> np.ndarray:
+        """(k, k): row model significantly above column model, all pairs at once; in the order the models came in."""
+        above = np.empty(self.gaps.shape, dtype=bool)
+        above[np.ix_(self.order, self.order)] = self._step_down(np.ones(self.gaps.shape, dtype=bool), level)
+        return above
+
+    def marginal(self, level: float) -> tuple[np.ndarray, np.ndarray]:
+        """Bounds of each model's own rank set, from the pairs that it is part of alone."""
+        count = len(self.gaps)
+        low, high = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
+        for place, model in enumerate(self.order):
+            own = np.zeros(self.gaps.shape, dtype=bool)
+            own[place], own[:, place] = True, True
+            above = self._step_down(own, level)
+            low[model], high[model] = 1 + above[:, place].sum(), count - above[place].sum()
+        return low, high
+
+    def _step_down(self, family: np.ndarray, level: float) -> np.ndarray:
+        """Reject directed pairs of the family against the largest draw of those left, until none is rejected."""
+        above = family & np.isposinf(self.gaps)
+        active = family & (self.precision > 0)
+        while active.any():
+            rejected = active & (self.gaps > np.quantile(self._maxima(active), level))
+            if not rejected.any():
+                break
+            above |= rejected
+            active &= ~rejected
+        return above
+
+    def _maxima(self, active: np.ndarray) -> np.ndarray:
+        """The largest studentised difference over the active directed pairs, in each draw."""
+        largest = np.full(self.noise.shape[1], -np.inf, dtype=np.float32)
+        pairs = np.argwhere(np.triu(active | active.T)).tolist()
+        for start in range(0, len(largest), _BLOCK):
+            noise, best = self.noise[:, start : start + _BLOCK], largest[start : start + _BLOCK]
+            for one, other in pairs:
+                gap = (noise[one] - noise[other]) * self.precision[one, other]
+                if active[one, other] and active[other, one]:
+                    np.abs(gap, out=gap)
+                elif active[other, one]:
+                    np.negative(gap, out=gap)
+                np.maximum(best, gap, out=best)
+        return largest
+
+
+def _noise(covariance: np.ndarray, degrees: int | None, seed: int, replicates: int) -> np.ndarray:
+    """Draws (k, replicates) of a centred normal with the covariance, or of a multivariate t with so many degrees."""
+    rng = np.random.default_rng(seed)
+    values, vectors = np.linalg.eigh(covariance)
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    noise = root.astype(np.float32) @ rng.standard_normal((len(covariance), replicates), dtype=np.float32)
+    if degrees is not None:
+        noise /= np.sqrt(rng.chisquare(degrees, size=replicates) / degrees).astype(np.float32)
+    return noise
+
+
+def _bounds(above: np.ndarray) -> list[pl.Series]:
+    """Rank bounds from the directed pairs that are told apart."""
+    return [pl.Series("rank_low", 1 + above.sum(axis=0)), pl.Series("rank_high", len(above) - above.sum(axis=1))]
+
+
+# --- probability of each rank -----------------------------------------------------------------------------------------
+
+
+def rank_probabilities(
+    scores: pl.DataFrame,
+    *,
+    judge: str,
+    variant: str,
+    questions: pl.DataFrame | None = None,
+    seed: int = SEED,
+    replicates: int = REPLICATES,
+) -> pl.DataFrame:
+    """How often each complete model takes each rank when the questions are drawn again.
+
+    Columns: model, rank, probability (over the replicates), expected_rank, n (questions). A tie is shared: m models
+    tied for the ranks r .. r + m - 1 take each of them with probability 1/m, so two tied models get one half each.
+    These describe the resamples; they are not confidence levels (see `rank_confidence_sets`).
+    Source: bootstrap distribution of the rank, Efron & Tibshirani 1993, ch. 6; Neuhof & Benjamini 2026.
+
+    >>> frame = pl.DataFrame({"model": ["m"] * 2 + ["k"] * 2, "judge": "j", "variant": "multimodal",
+    ...                       "question_id": ["q1", "q2"] * 2, "score": [0.9, 0.8, 0.1, 0.2]})
+    >>> rank_probabilities(frame, judge="j", variant="multimodal").select("model", "rank", "probability").rows()
+    [('m', 1, 1.0), ('m', 2, 0.0), ('k', 1, 0.0), ('k', 2, 1.0)]
+    """
+    grid = _grid(scores, judge, variant, questions)
+    grid = grid.columns(grid.complete)
+    kinds = {"model": pl.String, "rank": pl.Int64, "probability": pl.Float64, "expected_rank": pl.Float64}
+    if not grid.models:
+        return pl.DataFrame(schema={**kinds, "n": pl.Int64})
+    shares = rank_distribution(intervals.resample_means(grid.scores, _weights(grid, seed, replicates)))
+    listed, ranks = _board_order(grid), np.arange(1, len(grid.models) + 1)
+    columns = {
+        "model": [grid.models[at] for at in listed for _ in ranks],
+        "rank": np.tile(ranks, len(ranks)),
+        "probability": shares[listed].ravel(),
+        "expected_rank": np.repeat((shares @ ranks)[listed], len(ranks)),
+    }
+    return pl.DataFrame(columns, schema=kinds).with_columns(n=pl.lit(len(grid.questions), pl.Int64))
+
+
+def rank_distribution(means: np.ndarray) -> np.ndarray:
+    """Share of draws in which each model takes each rank: means (replicates, k) -> (k models, k ranks).
+
+    A tie of m models is shared by the m ranks that they span, 1/m each (a half each for two). Rows and columns add up
+    to 1. Means within 1e-6 tie: they come from single-precision products.
+
+    >>> rank_distribution(np.array([[0.5, 0.2], [0.3, 0.3]])).tolist()
+    [[0.75, 0.25], [0.25, 0.75]]
+    """
+    count = means.shape[1]
+    signs = _pair_signs(np.ascontiguousarray(means.T))
+    ahead, tied = _ahead_and_tied(signs, count)
+    # Each draw adds 1/m to ranks ahead .. ahead + m - 1: a step up, a step down, and the running sum between them.
+    steps = np.zeros((count, count + 1))
+    for model in range(count):
+        share = 1 / tied[model]
+        steps[model] += np.bincount(ahead[model], weights=share, minlength=count + 1)
+        steps[model] -= np.bincount(ahead[model] + tied[model], weights=share, minlength=count + 1)
+    return np.cumsum(steps, axis=1)[:, :count] / means.shape[0]
+
+
+def _weights(grid: _Grid, seed: int, replicates: int) -> np.ndarray:
+    return intervals.resample_counts(len(grid.questions), replicates=replicates, seed=seed, clusters=grid.clusters)
+
+
+# --- paired differences -----------------------------------------------------------------------------------------------
+
+
+def paired_differences(
+    scores: pl.DataFrame,
+    *,
+    judge: str,
+    variant: str,
+    questions: pl.DataFrame | None = None,
+    level: float = LEVEL,
+    seed: int = SEED,
+    replicates: int = REPLICATES,
+) -> pl.DataFrame:
+    """All pairs of models, each on the questions that both have a score on.
+
+    Columns: model_a, model_b (a stands above b on the leaderboard; incomplete models last), estimate (a minus b), low,
+    high (t interval of this pair), low_simultaneous, high_simultaneous (all intervals of the family hold together; null
+    when the questions allow too few sign patterns), n (common questions), clusters, standard_error, p (two-sided
+    sign-flip permutation), p_adjusted (step-down max-T), family (how many pairs were corrected for together), verdict
+    ('ahead', 'behind', 'not told apart'; null without a test), warning, reason.
+    Test: D_c the sum of a pair's differences in cluster c, one sign a cluster common to all pairs, statistic
+    |sum_c D_c| / sqrt(sum_c D_c^2), which is Student's t in another scale; p = (1 + b)/(1 + B), exact when all 2^G sign
+    patterns are no more than the replicates. Pairs of complete models are one family, pairs with an incomplete model
+    another, so that a partial run changes no p of the others.
+    Source: Miller 2024 (arXiv:2411.00640) section 4; Fisher 1935, section 21; Westfall & Young 1993.
+    Measured at 95 %, 91 pairs, 150 questions (1,000 worlds): one interval holds in 94.7 %, all at once in 94.6; max-T
+    tells equal models apart in 4.1 % of worlds when all are equal, in 1.2 when three groups are.
+
+    >>> frame = pl.DataFrame({"model": ["m"] * 3 + ["k"] * 3, "judge": "j", "variant": "multimodal",
+    ...                       "question_id": ["q1", "q2", "q3"] * 2, "score": [0.9, 0.8, 1.0, 0.1, 0.2, 0.0]})
+    >>> row = paired_differences(frame, judge="j", variant="multimodal").row(0, named=True)
+    >>> row["model_a"], round(row["estimate"], 3), row["n"], row["p"], row["verdict"]
+    ('m', 0.8, 3, 0.25, 'not told apart')
+    """
+    grid = _grid(scores, judge, variant, questions)
+    order = _board_order(grid)
+    first, second = np.triu_indices(len(order), 1)
+    first, second = order[first], order[second]
+    differences = grid.scores[:, first] - grid.scores[:, second]
+    rows = intervals.mean_intervals(differences, clusters=grid.clusters, level=level)
+    names = np.array(grid.models, dtype=object)
+    rows.insert_column(0, pl.Series("model_a", names[first].tolist(), dtype=pl.String))
+    rows.insert_column(1, pl.Series("model_b", names[second].tolist(), dtype=pl.String))
+    apart = ~(grid.complete[first] & grid.complete[second])
+    tests = _sign_flip_tests(differences, grid.clusters, apart, level, seed, replicates)
+    return _judged(pl.concat([rows, tests], how="horizontal"), level)
+
+
+def compare_models(
+    scores: pl.DataFrame,
+    model_a: str,
+    model_b: str,
+    *,
+    judge: str,
+    variant: str,
+    questions: pl.DataFrame | None = None,
+    level: float = LEVEL,
+    seed: int = SEED,
+    replicates: int = REPLICATES,
+) -> pl.DataFrame:
+    """The row of `paired_differences` for one pair, as model_a minus model_b; p_adjusted is still that of all pairs.
+
+    Raises UnknownName for a model that the judge has no scores for.
+    """
+    options: dict[str, Any] = {"questions": questions, "level": level, "seed": seed, "replicates": replicates}
+    pairs = paired_differences(scores, judge=judge, variant=variant, **options)
+    known = sorted({*pairs["model_a"], *pairs["model_b"]})
+    for name in (model_a, model_b):
+        if name not in known:
+            raise UnknownName(f"unknown model {name!r} under judge {judge!r}, {variant}; known: {', '.join(known)}")
+    row = pairs.filter(pl.col("model_a").is_in([model_a, model_b]), pl.col("model_b").is_in([model_a, model_b]))
+    return row if row["model_a"].to_list() == [model_a] else _turned(row, level)
+
+
+def _turned(row: pl.DataFrame, level: float) -> pl.DataFrame:
+    """The same comparison seen from the other model."""
+    turned = row.with_columns(
+        model_a="model_b",
+        model_b="model_a",
+        estimate=-pl.col("estimate"),
+        low=-pl.col("high"),
+        high=-pl.col("low"),
+        low_simultaneous=-pl.col("high_simultaneous"),
+        high_simultaneous=-pl.col("low_simultaneous"),
+    )
+    return _judged(turned, level)
+
+
+def _board_order(grid: _Grid) -> np.ndarray:
+    """Positions of the models as the leaderboard lists them: complete ones first, best first, then by name."""
+    means = intervals.mean_intervals(grid.scores)["estimate"].fill_null(-np.inf).to_numpy()
+    return np.lexsort((np.arange(len(means)), -means.round(12), ~grid.complete))
+
+
+def _sign_flip_tests(
+    differences: np.ndarray,
+    clusters: np.ndarray | None,
+    apart: np.ndarray,
+    level: float,
+    seed: int,
+    replicates: int,
+) -> pl.DataFrame:
+    """p, p_adjusted, family and simultaneous bounds for the columns of differences (n, pairs), NaN for not common."""
+    scored = ~np.isnan(differences)
+    sums = intervals.cluster_sums(np.where(scored, differences, 0.0), clusters)
+    sizes = intervals.cluster_sums(scored.astype(np.float64), clusters)
+    units = (sizes > 0).sum(axis=0)
+    signs = intervals.signs_for(len(sums), replicates=replicates, seed=seed)
+    observed, draws = map(np.abs, _flipped(sums, signs))
+    observed = np.where(units > 1, observed, np.nan)
+    # Tests flip the differences as they are, intervals what is left about the mean: a true difference common to many
+    # pairs would make them move together more than their estimates do.
+    spread = np.abs(_flipped(sums - sizes * sums.sum(axis=0) / np.maximum(sizes.sum(axis=0), 1), signs)[1])
+    adjusted, critical = np.full(len(units), np.nan), np.full(len(units), np.nan)
+    family = np.zeros(len(units), dtype=np.int64)
+    for members in (np.flatnonzero(~apart & (units > 1)), np.flatnonzero(apart & (units > 1))):
+        if members.size:
+            adjusted[members] = intervals.max_t(observed[members], draws[:, members])
+            critical[members] = np.quantile(spread[:, members].max(axis=1), level, method="higher")
+            family[members] = len(members)
+    return _test_frame(intervals.permutation_p(observed, draws), adjusted, family, _as_student(critical, units))
+
+
+def _flipped(sums: np.ndarray, signs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Observed and flipped sum D / sqrt(sum D^2) of each column of cluster sums; 0 where nothing differs."""
+    length = np.sqrt((sums**2).sum(axis=0))
+    scale = np.where(length > _EQUAL, 1 / np.maximum(length, _EQUAL), 0.0)
+    unit = sums * scale
+    return unit.sum(axis=0), signs @ unit.astype(np.float32)
+
+
+def _as_student(statistic: np.ndarray, units: np.ndarray) -> np.ndarray:
+    """Turn |sum D| / sqrt(sum D^2) into the t that it is a scale of; NaN where no t is large enough."""
+    room = units - statistic**2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(room > 1e-6, statistic * np.sqrt((units - 1) / room), np.nan)
+
+
+def _test_frame(p: np.ndarray, adjusted: np.ndarray, family: np.ndarray, critical: np.ndarray) -> pl.DataFrame:
+    frame = pl.DataFrame({"p": p, "p_adjusted": adjusted, "family": family, "critical": critical})
+    return frame.with_columns(pl.col("p", "p_adjusted", "critical").fill_nan(None))
+
+
+def _judged(rows: pl.DataFrame, level: float) -> pl.DataFrame:
+    """Add simultaneous bounds and the verdict in words, and put the columns in order."""
+    if "critical" in rows.columns:
+        half = pl.col("critical") * pl.col("standard_error")
+        rows = rows.with_columns(
+            low_simultaneous=pl.col("estimate") - half, high_simultaneous=pl.col("estimate") + half
+        )
+    told_apart = pl.col("p_adjusted") <= 1 - level + _EQUAL
+    side = pl.when(pl.col("estimate") > 0).then(pl.lit("ahead")).otherwise(pl.lit("behind"))
+    verdict = pl.when(told_apart).then(side).when(pl.col("p_adjusted").is_not_null()).then(pl.lit("not told apart"))
+    order = ["model_a", "model_b", "estimate", "low", "high", "low_simultaneous", "high_simultaneous", "n", "clusters"]
+    order += ["standard_error", "p", "p_adjusted", "family", "verdict", "warning", "reason"]
+    return rows.with_columns(verdict=verdict).select(order)
+
+
+# --- how many questions -----------------------------------------------------------------------------------------------
+
+
+def questions_needed(
+    effect: float | np.ndarray,
+    between: float | np.ndarray,
+    *,
+    within_a: float = 0.0,
+    answers_a: int = 1,
+    within_b: float = 0.0,
+    answers_b: int = 1,
+    power: float = POWER,
+    level: float = LEVEL,
+) -> np.ndarray:
+    """How many questions tell two models apart that truly differ by `effect`, with probability `power`.
+
+    between: variance over questions of the paired difference of expected scores; within_a, within_b: variance of a
+    single answer's score about its expectation, with answers_a, answers_b answers a question. NaN where effect is 0.
+    Formula: n = (z_{(1+level)/2} + z_power)^2 (between + within_a/answers_a + within_b/answers_b) / effect^2.
+    Source: Miller 2024 (arXiv:2411.00640) section 5, eq. 9.
+
+    >>> round(float(questions_needed(0.03, 1 / 9)))
+    969
+    """
+    variance = between + within_a / answers_a + within_b / answers_b
+    with np.errstate(divide="ignore", invalid="ignore"):
+        needed = _normal_sum(power, level) ** 2 * variance / np.asarray(effect, dtype=np.float64) ** 2
+    return np.where(np.asarray(effect) == 0, np.nan, needed)
+
+
+def minimum_detectable_effect(
+    standard_error: float | np.ndarray, *, power: float = POWER, level: float = LEVEL
+) -> np.ndarray:
+    """The true difference that a two-sided test at 1 - level finds with probability `power`, given its standard error.
+
+    Formula: (z_{(1+level)/2} + z_power) * standard error. Source: Miller 2024 section 5; Bloom 1995.
+
+    >>> round(float(minimum_detectable_effect((1 / 9 / 1813) ** 0.5)), 4)
+    0.0219
+    """
+    return _normal_sum(power, level) * np.asarray(standard_error, dtype=np.float64)
+
+
+def detectable_differences(differences: pl.DataFrame, *, power: float = POWER, level: float = LEVEL) -> pl.DataFrame:
+    """What each pair could show: the smallest difference found with `power`, and the questions that its own would need.
+
+    differences: output of `paired_differences`. Columns: model_a, model_b, estimate, n, standard_error,
+    minimum_detectable_effect, questions_needed (for a true difference as large as the estimate, with the same spread),
+    reason. Both take one pair on its own; correcting for many pairs needs more.
+    """
+    errors = differences["standard_error"].fill_null(float("nan")).to_numpy()
+    spread = errors**2 * differences["n"].to_numpy()
+    needed = np.ceil(
+        questions_needed(differences["estimate"].fill_null(float("nan")).to_numpy(), spread, power=power, level=level)
+    )
+    rows = differences.select("model_a", "model_b", "estimate", "n", "standard_error", "reason")
+    rows = rows.with_columns(
+        pl.Series("minimum_detectable_effect", minimum_detectable_effect(errors, power=power, level=level)),
+        pl.Series("questions_needed", needed),
+    ).with_columns(pl.col("minimum_detectable_effect", "questions_needed").fill_nan(None))
+    equal = pl.when(pl.col("estimate") == 0).then(pl.lit("equal means: no number of questions tells them apart"))
+    order = ["model_a", "model_b", "estimate", "n", "standard_error", "minimum_detectable_effect", "questions_needed"]
+    return rows.select(
+        *order[:-1], pl.col("questions_needed").cast(pl.Int64), pl.coalesce("reason", equal).alias("reason")
+    )
+
+
+def _normal_sum(power: float, level: float) -> float:
+    from scipy.special import ndtri
+
+    return float(ndtri((1 + level) / 2) + ndtri(power))
+
+
+# --- two rankings of the same models ----------------------------------------------------------------------------------
+
+
+def pair_counts(x: np.ndarray, y: np.ndarray) -> dict[str, int]:
+    """How two series order the pairs of the same k things: concordant, discordant, tied_x, tied_y (only), tied_both.
+
+    >>> pair_counts(np.array([3, 3, 2, 1]), np.array([4, 3, 2, 2]))
+    {'concordant': 4, 'discordant': 0, 'tied_x': 1, 'tied_y': 1, 'tied_both': 0}
+    """
+    one, other = _order_signs(x), _order_signs(y)
+    return {
+        "concordant": int((one * other > 0).sum()),
+        "discordant": int((one * other < 0).sum()),
+        "tied_x": int(((one == 0) & (other != 0)).sum()),
+        "tied_y": int(((one != 0) & (other == 0)).sum()),
+        "tied_both": int(((one == 0) & (other == 0)).sum()),
+    }
+
+
+def pair_accuracy(x: np.ndarray, y: np.ndarray) -> float | None:
+    """Share of pairs that two series order alike, a tie being an answer of its own; None for fewer than two things.
+
+    Formula: acc_eq = (C + T_xy)/(C + D + T_x + T_y + T_xy). Source: Deutsch, Foster & Freitag 2023 (EMNLP), eq. 9.
+
+    >>> round(pair_accuracy(np.array([3, 3, 2, 1]), np.array([4, 3, 2, 2])), 4)
+    0.6667
+    """
+    if len(x) < 2:
+        return None
+    return float((_order_signs(x) == _order_signs(y)).mean())
+
+
+def rank_correlations(x: np.ndarray, y: np.ndarray) -> pl.DataFrame:
+    """Kendall tau-b, Spearman's rho, Vigna's weighted tau and RBO_ext of two score series over the same k models.
+
+    Columns: statistic, estimate, p (against no association, over models; null where none exists), n (models), note
+    (ties), reason. Tau and rho are those of SciPy, weighted tau has hyperbolic weights averaged over both orders, RBO
+    is that of `rank_biased_overlap` with ties by variant b. A constant series leaves all four undefined.
+    Source: Kendall 1945; Spearman 1904; Vigna 2015 (WWW); Webber, Moffat & Zobel 2010; Corsi & Urbano 2024.
+
+    >>> rank_correlations(np.array([0.6, 0.6, 0.45, 0.3, 0.3]), np.array([0.66, 0.61, 0.5, 0.38, 0.35])).select(
+    ...     "statistic", pl.col("estimate").round(4), pl.col("p").round(4), "note").row(0)
+    ('kendall_tau_b', 0.8944, 0.0367, 'ties present')
+    """
+    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    values = _scipy_correlations(x, y) | {"rbo": (_rbo_of_scores(x, y), None)}
+    counts = pair_counts(x, y)
+    tied = counts["tied_x"] + counts["tied_y"] + counts["tied_both"]
+    rows = [
+        {
+            "statistic": name,
+            "estimate": estimate,
+            "p": p if len(x) > 2 else None,
+            "n": len(x),
+            "note": "ties present" if tied else None,
+            "reason": _correlation_reason(x, y) if estimate is None else _no_p_reason(name, len(x)),
+        }
+        for name, (estimate, p) in values.items()
+    ]
+    kinds = {"statistic": pl.String, "estimate": pl.Float64, "p": pl.Float64, "n": pl.Int64, "note": pl.String}
+    return pl.DataFrame(rows, schema={**kinds, "reason": pl.String})
+
+
+def _scipy_correlations(x: np.ndarray, y: np.ndarray) -> dict[str, tuple[float | None, float | None]]:
+    """Estimate and p of the three SciPy correlations; None where they are undefined."""
+    from scipy import stats
+
+    names = ("kendall_tau_b", "spearman", "weighted_tau")
+    if _correlation_reason(x, y):
+        return dict.fromkeys(names, (None, None))
+    # Ranks in place of scores: all three see nothing else, and ties are then exact.
+    one, other = -competition_ranks(x), -competition_ranks(y)
+    tau, rho = stats.kendalltau(one, other), stats.spearmanr(one, other)
+    weighted = stats.weightedtau(one, other)
+    values = ((tau.statistic, tau.pvalue), (rho.statistic, rho.pvalue), (weighted.statistic, None))
+    return {name: (float(e), None if p is None else float(p)) for name, (e, p) in zip(names, values, strict=True)}
+
+
+def _correlation_reason(x: np.ndarray, y: np.ndarray) -> str | None:
+    if len(x) < 2:
+        return "fewer than two models"
+    if not _order_signs(x).any() or not _order_signs(y).any():
+        return "all scores on one side are equal"
+    return None
+
+
+def _no_p_reason(name: str, n: int) -> str | None:
+    if name in ("weighted_tau", "rbo"):
+        return "no p: its distribution without association is not known"
+    return "two models: no p" if n == 2 else None
+
+
+def rank_biased_overlap(
+    first: Sequence[Any], second: Sequence[Any], *, p: float = PERSISTENCE
+) -> dict[str, float | None]:
+    """Rank-biased overlap of two lists without ties, of any length: ext, truncated and truncated_normalised.
+
+    first, second: things, best first; p: persistence in (0, 1), the weight of a rank over the one before it. ext
+    extrapolates the agreement to endless lists and is 1 for equal ones; truncated sums to the shorter length alone and
+    stays below 1 even then. RBO has no chance level, and its floor for a reversed complete list is above 0.
+    Source: Webber, Moffat & Zobel 2010, ACM TOIS 28:4, eq. 23 and 32. Raises ValueError for a p outside (0, 1).
+
+    >>> round(rank_biased_overlap([1, 2, 3, 4, 5], [2, 3, 4, 1, 5])["ext"], 6)
+    0.828
+    """
+    if not 0 < p < 1:
+        raise ValueError(f"p is {p}; it must lie between 0 and 1")
+    short, long = sorted((list(first), list(second)), key=len)
+    if not short:
+        return {"ext": None, "truncated": None, "truncated_normalised": None}
+    depth = np.arange(1, len(long) + 1)
+    place = {thing: at for at, thing in enumerate(long, start=1)}
+    met = [max(at, place[thing]) for at, thing in enumerate(short, start=1) if thing in place]
+    overlap = np.cumsum(np.bincount(np.array(met, dtype=np.intp), minlength=len(long) + 1)[1:])
+    seen, weight = len(short), p**depth
+    truncated = (1 - p) / p * (overlap / depth * weight)[:seen].sum()
+    beyond = depth[seen:]
+    guessed = overlap[seen - 1] * (beyond - seen) / (seen * beyond) * weight[seen:]
+    body = (1 - p) / p * ((overlap / depth * weight).sum() + guessed.sum())
+    tail = ((overlap[-1] - overlap[seen - 1]) / len(long) + overlap[seen - 1] / seen) * p ** len(long)
+    return {
+        "ext": float(body + tail),
+        "truncated": float(truncated),
+        "truncated_normalised": float(truncated / (1 - p**seen)),
+    }
+
+
+def kendall_w(ratings: np.ndarray) -> dict[str, float | int | str | None]:
+    """Kendall's coefficient of concordance of m judges over n subjects, corrected for ties.
+
+    ratings (n subjects, m judges). Returns estimate, chi2, p (n - 1 degrees of freedom), n, judges, reason.
+    Formula: W = 12 S / (m^2 (n^3 - n) - m sum_j T_j), S the spread of the rank sums, T_j = sum (t^3 - t) over ties.
+    Source: Kendall & Babington Smith 1939; Siegel & Castellan 1988, section 9.6.
+
+    >>> kendall_w(np.array([[1, 1], [2, 2], [3, 3]]))["estimate"]
+    1.0
+    """
+    from scipy import stats
+
+    ratings = np.asarray(ratings, dtype=np.float64)
+    n, judges = ratings.shape
+    ranks = stats.rankdata(ratings, axis=0)
+    spread = ((ranks.sum(axis=1) - ranks.sum(axis=1).mean()) ** 2).sum()
+    # The sum of squared ranks falls by (t^3 - t)/12 for each tie of t.
+    ties = n**3 - n - 12 * ((ranks - (n + 1) / 2) ** 2).sum(axis=0)
+    room = judges**2 * (n**3 - n) - judges * ties.sum()
+    if n < 2 or room <= _EQUAL:
+        return {"estimate": None, "chi2": None, "p": None, "n": n, "judges": judges, "reason": "every judge ties all"}
+    concordance = float(12 * spread / room)
+    chi2 = judges * (n - 1) * concordance
+    p = float(stats.chi2.sf(chi2, n - 1))
+    return {"estimate": concordance, "chi2": chi2, "p": p, "n": n, "judges": judges, "reason": None}
+
+
+# --- rankings of resampled means, vectorised over the draws -----------------------------------------------------------
+# Means come as (k models, draws), pair signs as (pairs, draws): whole rows are then worked on at once.
+
+
+def _order_signs(values: np.ndarray) -> np.ndarray:
+    """The sign of each pair's difference for one series, as (pairs,)."""
+    return _pair_signs(np.asarray(values, dtype=np.float64)[:, None], _EQUAL)[:, 0]
+
+
+def _pair_gaps(means: np.ndarray) -> np.ndarray:
+    first, second = np.triu_indices(len(means), 1)
+    return means[first] - means[second]
+
+
+def _pair_signs(means: np.ndarray, slack: float | np.ndarray = TIE) -> np.ndarray:
+    """Which of each pair is higher: +1 the first, -1 the second, 0 within the slack."""
+    gaps = _pair_gaps(means)
+    return (gaps > slack).astype(np.float32) - (gaps < -slack)
+
+
+def _incidence(models: int) -> np.ndarray:
+    """(models, pairs): +1 where the model is first in the pair, -1 where it is second."""
+    first, second = np.triu_indices(models, 1)
+    matrix = np.zeros((models, len(first)), dtype=np.float32)
+    pairs = np.arange(len(first))
+    matrix[first, pairs], matrix[second, pairs] = 1, -1
+    return matrix
+
+
+def _ahead_and_tied(signs: np.ndarray, models: int) -> tuple[np.ndarray, np.ndarray]:
+    """For each model and draw: how many are ahead of it, and how many (itself too) share its place."""
+    incidence = _incidence(models)
+    tied = np.ones((models, signs.shape[1]), dtype=np.intp)
+    if not signs.all():
+        tied += (np.abs(incidence) @ (signs == 0).astype(np.float32)).astype(np.intp)
+    return ((models - tied - (incidence @ signs)) / 2).astype(np.intp), tied
+
+
+def _normalised_product(one: np.ndarray, other: np.ndarray, weights: np.ndarray | float = 1.0) -> np.ndarray:
+    """Weighted cosine of the columns of two matrices; NaN where one of them is zero."""
+    left = one * weights
+    product, first, second = (
+        sums.sum(axis=0, dtype=np.float64) for sums in (left * other, left * one, other * other * weights)
+    )
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return product / np.sqrt(first * second)
+
+
+def _tau_b(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Kendall's tau-b of each draw, from the pair signs of both sides."""
+    return _normalised_product(one, other)
+
+
+def _spearman(one: np.ndarray, other: np.ndarray, models: int) -> np.ndarray:
+    """Spearman's rho of each draw: twice a mid-rank about its centre is the balance of a model's pairs."""
+    incidence = _incidence(models)
+    return _normalised_product(incidence @ one, incidence @ other)
+
+
+def _weighted_tau(one: np.ndarray, other: np.ndarray, models: int) -> np.ndarray:
+    """Vigna's tau of each draw: hyperbolic weights by the order of one side, ties broken by the other, and averaged."""
+    taus = []
+    for leading, breaking in ((one, other), (other, one)):
+        ahead, tied = _ahead_and_tied(np.where(leading == 0, breaking, leading), models)
+        # Models tied on both sides share the mean of the weights 1/(rank + 1) that they span.
+        harmonic = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, models + 1))])
+        weight = (harmonic[ahead + tied] - harmonic[ahead]) / tied
+        taus.append(_normalised_product(one, other, np.abs(_incidence(models)).T @ weight))
+    return (taus[0] + taus[1]) / 2
+
+
+def _rbo(one: np.ndarray, other: np.ndarray, models: int) -> np.ndarray:
+    """RBO_ext of two complete rankings in each draw; draws with ties by variant b of Corsi & Urbano 2024."""
+    places = [_ahead_and_tied(signs, models) for signs in (one, other)]
+    depth = np.arange(1, models + 1)
+    weight = (1 - PERSISTENCE) * PERSISTENCE ** (depth - 1)
+    # A model joins the overlap at the deeper of its two ranks, and counts 1/d at every depth from there on.
+    gain = np.cumsum((weight / depth)[::-1])[::-1]
+    values = gain[np.maximum(places[0][0], places[1][0])].sum(axis=0)
+    ties = np.flatnonzero((places[0][1] > 1).any(axis=0) | (places[1][1] > 1).any(axis=0))
+    if ties.size:
+        inside = [_inside(ahead[:, ties], tied[:, ties], depth) for ahead, tied in places]
+        agreement = _normalised_product(inside[0].swapaxes(0, 1), inside[1].swapaxes(0, 1))
+        values[ties] = weight @ agreement
+    return values + PERSISTENCE**models
+
+
+def _inside(ahead: np.ndarray, tied: np.ndarray, depth: np.ndarray) -> np.ndarray:
+    """(depths, models, draws): the chance that a model is among the first d when ties are broken at random."""
+    return np.clip((depth[:, None, None] - ahead) / tied, 0.0, 1.0)
+
+
+def _rbo_of_scores(x: np.ndarray, y: np.ndarray) -> float | None:
+    if _correlation_reason(x, y):
+        return None
+    return float(_rbo(_order_signs(x)[:, None], _order_signs(y)[:, None], len(x))[0])
+
+
+# --- two judges -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """Scores (questions, models) of several judges on the same models and questions, all scored."""
+
+    models: list[str]
+    questions: list[str]
+    scores: list[np.ndarray]
+    clusters: np.ndarray | None
+
+    @property
+    def units(self) -> int:
+        """How many clusters the questions fall into."""
+        return intervals.cluster_codes(len(self.questions), self.clusters)[1]
+
+    @property
+    def reason(self) -> str | None:
+        if len(self.models) < 2:
+            return "fewer than two models are complete under every judge; see common_questions"
+        return None if self.questions else "no question is scored by every judge"
+
+
+def _panel(grids: Sequence[_Grid], questions: pl.DataFrame | None) -> _Panel:
+    """What several judges have in common: models complete under each, questions that each scored for all of them."""
+    complete = [{model for model, whole in zip(grid.models, grid.complete, strict=True) if whole} for grid in grids]
+    models = sorted(set.intersection(*complete))
+    parts = [grid.columns(np.isin(grid.models, models)) for grid in grids]
+    common = sorted(set.intersection(*(set(part.questions) for part in parts))) if models else []
+    matrices = [part.scores[np.isin(part.questions, common)] for part in parts]
+    clusters = None if questions is None else intervals.question_clusters(questions, common)
+    return _Panel(models, common, matrices, clusters)
+
+
+def judge_rankings(
+    scores: pl.DataFrame,
+    *,
+    variant: str,
+    judges: Sequence[str] | None = None,
+    questions: pl.DataFrame | None = None,
+    level: float = LEVEL,
+    seed: int = SEED,
+    replicates: int = REPLICATES,
+) -> pl.DataFrame:
+    """How far two judges rank the models alike: eight statistics for every pair of judges, with intervals.
+
+    Columns: judge_a, judge_b, statistic, estimate, low, high, n (questions that both judges scored for all models),
+    models, warning, reason. Models that are not complete under both judges are left out; see `common_questions`.
+    Statistics: kendall_tau_b (primary), spearman, weighted_tau, rbo (see `rank_correlations`); discordant_pairs and
+    max_abs_gap (largest difference of a model's two means, which tau = 1 can hide); pair_accuracy (share of pairs with
+    the same answer, a tie being a difference within the t interval at `level`); soft_pairwise_accuracy.
+    Intervals come from one resample of questions for both judges; the standard errors behind a tie or a soft p are
+    those of the full sample. Agreement on these models is estimated, not on models at large.
+    - tau, rho, weighted tau, rbo, discordant_pairs: percentile. Noise makes two rankings less alike, in every resample
+      once more, so percentiles alone would shut out full agreement where it is true (of tau = 1 they covered 88 % at
+      300 questions and 0 % at 60); they are carried to the bound unless some pair is shown to be discordant, each
+      judge's difference lying beyond its t interval on opposite sides.
+    - max_abs_gap: from intervals of all models' gaps at once. The two accuracies depend on how many questions there
+      are: theirs are normal intervals for what is to be expected of that many.
+    Measured at 95 %, 300 questions, judges that lean for single models by 0, 2 and 5 points, one standard deviation
+    (1,000 worlds each): tau 100, 99.5, 97.2; rho 100, 99.9, 96.9; weighted tau 100, 98.3, 94.5; rbo 100, 97.9, 95.6;
+    max_abs_gap 94.5, 99.8, 99.6. At 0 and 2 points pair accuracy 98.4, 94.8, soft accuracy 98.9, 95.8.
+    Source: statistics named in `rank_correlations`, `pair_accuracy`, `soft_pairwise_accuracy`.
+    """
+    present = scores.filter(pl.col("variant").cast(pl.String) == variant)["judge"].cast(pl.String)
+    chosen = list(judges) if judges is not None else sorted(present.unique().to_list())
+    grids = {judge: _grid(scores, judge, variant, questions) for judge in chosen}
+    shared = _Shared(seed, replicates)
+    frames = [_named(_statistic_rows({}, {}, _Panel([], [], [], None)), "", "")]
+    for one, other in combinations(chosen, 2):
+        rows = _judge_pair(_panel([grids[one], grids[other]], questions), shared, level)
+        frames.append(_named(rows, one, other))
+    return pl.concat(frames)
+
+
+def _named(rows: pl.DataFrame, judge_a: str, judge_b: str) -> pl.DataFrame:
+    return rows.select(pl.lit(judge_a).alias("judge_a"), pl.lit(judge_b).alias("judge_b"), pl.all())
+
+
+@dataclass
+class _Shared:
+    """Resample counts and signs of the last panel: panels with as many questions and the same clusters share them."""
+
+    seed: int
+    replicates: int
+    key: Any = None
+    counts: np.ndarray | None = None
+    flips: np.ndarray | None = None
+
+    def _renew(self, panel: "_Panel") -> None:
+        codes, units = intervals.cluster_codes(len(panel.questions), panel.clusters)
+        key = (units, codes.tobytes())
+        if key != self.key:
+            self.key, self.counts, self.flips = key, None, None
+
+    def weights(self, panel: "_Panel") -> np.ndarray:
+        self._renew(panel)
+        if self.counts is None:
+            self.counts = intervals.resample_counts(
+                len(panel.questions), replicates=self.replicates, seed=self.seed, clusters=panel.clusters
+            )
+        return self.counts
+
+    def signs(self, panel: "_Panel") -> np.ndarray:
+        """Signs of whole clusters, in the order of `intervals.cluster_sums`."""
+        self._renew(panel)
+        if self.flips is None:
+            self.flips = intervals.signs_for(panel.units, replicates=self.replicates, seed=self.seed)
+        return self.flips
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One judge's means, and for each pair of models the standard error of the gap and how large a tie may be."""
+
+    means: np.ndarray
+    errors: np.ndarray
+    limits: np.ndarray
+
+    @classmethod
+    def of(cls, matrix: np.ndarray, clusters: np.ndarray | None, level: float) -> "_Side":
+        first, second = np.triu_indices(matrix.shape[1], 1)
+        rows = intervals.mean_intervals(matrix[:, first] - matrix[:, second], clusters=clusters, level=level)
+        errors = rows["standard_error"].fill_null(float("nan")).to_numpy()
+        half = (rows["high"] - rows["estimate"]).fill_null(float("inf")).to_numpy()
+        return cls(matrix.mean(axis=0), errors[:, None], np.maximum(half, TIE)[:, None])
+
+
+def _judge_pair(panel: _Panel, shared: _Shared, level: float) -> pl.DataFrame:
+    """The eight statistics of one pair of judges, as rows."""
+    if panel.reason:
+        return _statistic_rows(dict.fromkeys(JUDGE_STATISTICS), {}, panel)
+    sides = [_Side.of(matrix, panel.clusters, level) for matrix in panel.scores]
+    whole = _judge_statistics(sides, [side.means[:, None] for side in sides])
+    estimates = {name: _number(values[0]) for name, values in whole.items()}
+    single = _scipy_correlations(sides[0].means, sides[1].means)
+    estimates |= {name: estimate for name, (estimate, _) in single.items()}
+    p = (_one_sided_p(matrix, shared.signs(panel), panel.clusters) for matrix in panel.scores)
+    estimates["soft_pairwise_accuracy"] = _soft_accuracy(*p).item()
+    if panel.units < 2:
+        estimates |= {"pair_accuracy": None, "soft_pairwise_accuracy": None}
+    means = _resampled(panel, shared)
+    draws = _judge_statistics(sides, means)
+    bounds = _percentile_bounds(estimates, draws, level)
+    if not _shown_discordant(sides):
+        bounds |= {name: (bounds[name][0], 1.0) for name in JUDGE_STATISTICS[:4]}
+        bounds["discordant_pairs"] = 0.0, bounds["discordant_pairs"][1]
+    bounds["max_abs_gap"] = _largest_gap_bounds(sides[0].means - sides[1].means, means[0] - means[1], level)
+    for name in ("pair_accuracy", "soft_pairwise_accuracy"):
+        bounds[name] = _normal_bounds(estimates[name], draws[name], level)
+    return _statistic_rows(estimates, bounds, panel)
+
+
+def _shown_discordant(sides: Sequence[_Side]) -> bool:
+    """Whether the two judges order any pair of models oppositely, each beyond the t interval of its difference."""
+    one, other = (_pair_signs(side.means[:, None], side.limits) for side in sides)
+    return bool((one * other < 0).any())
+
+
+def _resampled(panel: _Panel, shared: _Shared) -> list[np.ndarray]:
+    """Means (models, draws) of each judge of the panel, from the same resamples."""
+    weights = shared.weights(panel)
+    return [np.ascontiguousarray(intervals.resample_means(matrix, weights).T) for matrix in panel.scores]
+
+
+def _judge_statistics(sides: Sequence[_Side], means: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+    """The eight statistics in each draw of the means (models, draws) of two judges."""
+    models = len(means[0])
+    one, other = (_pair_signs(side) for side in means)
+    verdicts = [_pair_signs(drawn, side.limits) for side, drawn in zip(sides, means, strict=True)]
+    soft = [_normal_p(drawn, side.errors) for side, drawn in zip(sides, means, strict=True)]
+    values = (
+        *_order_statistics(one, other, models),
+        (one * other < 0).sum(axis=0).astype(np.float64),
+        np.abs(means[0] - means[1]).max(axis=0),
+        (verdicts[0] == verdicts[1]).mean(axis=0),
+        _soft_accuracy(*soft),
+    )
+    return dict(zip(JUDGE_STATISTICS, values, strict=True))
+
+
+def _order_statistics(one: np.ndarray, other: np.ndarray, models: int) -> tuple[np.ndarray, ...]:
+    """Tau-b, rho, weighted tau and RBO of each draw, from the pair signs of both sides."""
+    return (
+        _tau_b(one, other),
+        _spearman(one, other, models),
+        _weighted_tau(one, other, models),
+        _rbo(one, other, models),
+    )
+
+
+def _percentile_bounds(
+    estimates: Mapping[str, float | None], draws: Mapping[str, np.ndarray], level: float
+) -> dict[str, tuple[Any, Any]]:
+    """Percentile intervals, widened where they would leave out their own estimate, as they can near a bound."""
+    bounds = {}
+    for name, drawn in draws.items():
+        low, high = intervals.percentile_interval(drawn, level=level)
+        estimate = estimates[name]
+        known = np.nan if estimate is None else estimate
+        bounds[name] = np.fmin(low, known), np.fmax(high, known)
+    return bounds
+
+
+def _largest_gap_bounds(gaps: np.ndarray, draws: np.ndarray, level: float) -> tuple[float, float]:
+    """Bounds of the largest absolute gap, from intervals that hold for all models at once; never too narrow at 0."""
+    errors = draws.std(axis=1, ddof=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        studentised = np.nan_to_num(np.abs(draws - gaps[:, None]) / errors[:, None])
+    reach = np.quantile(studentised.max(axis=0), level) * errors
+    return max(float((np.abs(gaps) - reach).max()), 0.0), float((np.abs(gaps) + reach).max())
+
+
+def _normal_bounds(estimate: float | None, draws: np.ndarray, level: float) -> tuple[float, float]:
+    """Normal interval of a share from the spread of its draws."""
+    from scipy.special import ndtri
+
+    if estimate is None:
+        return np.nan, np.nan
+    reach = float(ndtri((1 + level) / 2) * draws.std(ddof=1))
+    return max(estimate - reach, 0.0), min(estimate + reach, 1.0)
+
+
+def _statistic_rows(
+    estimates: Mapping[str, float | None], bounds: Mapping[str, tuple[Any, Any]], panel: _Panel
+) -> pl.DataFrame:
+    """Rows statistic, estimate, low, high, n, models, warning, reason."""
+    single = panel.reason or intervals.no_interval_reason(len(panel.questions), panel.units)
+    rows = []
+    for name, estimate in estimates.items():
+        low, high = (None, None) if estimate is None or single else map(_number, bounds[name])
+        rows.append({"statistic": name, "estimate": estimate, "low": low, "high": high})
+    kinds = {"statistic": pl.String, "estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64}
+    undefined = pl.when(pl.col("estimate").is_null()).then(pl.lit("all means of one judge are equal"))
+    least = pl.col("statistic").is_in(["discordant_pairs", "max_abs_gap"])
+    ends = (least & (pl.col("low") < TIE)) | (least.not_() & (pl.col("high") > 1 - TIE))
+    bound = pl.when(ends).then(pl.lit("full agreement is not excluded: the interval is one-sided"))
+    few = pl.lit(intervals.few_clusters_warning(panel.units), pl.String)
+    warning = pl.concat_str(bound, few, separator="; ", ignore_nulls=True)
+    return pl.DataFrame(rows, schema=kinds).with_columns(
+        n=pl.lit(len(panel.questions), pl.Int64),
+        models=pl.lit(len(panel.models), pl.Int64),
+        warning=pl.when(warning != "").then(warning),
+        reason=pl.coalesce(pl.lit(single, pl.String), undefined),
+    )
+
+
+def _number(value: float | np.ndarray) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+# --- soft pairwise accuracy -------------------------------------------------------------------------------------------
+
+
+def soft_pairwise_accuracy(
+    a: np.ndarray, b: np.ndarray, *, clusters: intervals.Clusters = None, seed: int = SEED, replicates: int = REPLICATES
+) -> float | None:
+    """How alike two judges are in how sure they are about each pair of models; None for fewer than two models.
+
+    a, b (n questions, k models): all scores of two judges on the same questions. 1 is full agreement.
+    Formula: 1 - mean over pairs |p_a - p_b|, p the one-sided sign-flip p that the first model is not better, the same
+    signs for both judges. Exactly equal models have p = 1 under either order.
+    Source: Thompson, Mathur, Deutsch & Khayrallah 2024 (arXiv:2409.09598), eq. 3.
+
+    >>> scores = np.array([[0.8, 0.2], [0.9, 0.3], [0.7, 0.1]])
+    >>> soft_pairwise_accuracy(scores, scores[:, ::-1])
+    0.125
+    """
+    if a.shape[1] < 2 or not len(a):
+        return None
+    units = intervals.cluster_codes(len(a), clusters)[1]
+    signs = intervals.signs_for(units, replicates=replicates, seed=seed)
+    return _soft_accuracy(*(_one_sided_p(matrix, signs, clusters) for matrix in (a, b))).item()
+
+
+def _one_sided_p(matrix: np.ndarray, signs: np.ndarray, clusters: intervals.Clusters) -> np.ndarray:
+    """(pairs, 1): p that the first model of each pair is not better, by flipping the signs of whole clusters."""
+    first, second = np.triu_indices(matrix.shape[1], 1)
+    observed, draws = _flipped(intervals.cluster_sums(matrix[:, first] - matrix[:, second], clusters), signs)
+    return intervals.permutation_p(observed, draws)[:, None]
+
+
+def _normal_p(means: np.ndarray, errors: np.ndarray) -> np.ndarray:
+    """The same p by the normal distribution, for draws: (pairs, draws); 1 where two models are always equal."""
+    from scipy.special import ndtr
+
+    gaps = _pair_gaps(means)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where((errors <= TIE) & (np.abs(gaps) <= TIE), 1.0, ndtr(-gaps / errors))
+
+
+def _soft_accuracy(p_a: np.ndarray, p_b: np.ndarray) -> np.ndarray:
+    return 1 - np.abs(p_a - p_b).mean(axis=0)
+
+
+# --- noise ceiling ----------------------------------------------------------------------------------------------------
+
+
+def noise_ceiling(
+    scores: pl.DataFrame,
+    *,
+    judge: str,
+    variant: str,
+    questions: pl.DataFrame | None = None,
+    level: float = LEVEL,
+    seed: int = SEED,
+    replicates: int = REPLICATES,
+) -> pl.DataFrame:
+    """How alike two rankings by one judge are when only the questions differ: no second judge need do better.
+
+    Columns: judge, sample, statistic (kendall_tau_b, spearman, weighted_tau, rbo), estimate (mean over pairs of
+    samples), low, high (the range of `level` of such pairs), n (questions), models, warning, reason. sample:
+    'independent', two bootstrap samples of n questions each; 'halves', the questions dealt into two disjoint halves.
+    Two judges who rank the same questions share their noise, so a tau above the ceiling is no sign of a better judge.
+    Source: split-half reliability, Spearman 1910; the ceiling is this project's reading of it for rankings.
+    """
+    panel = _panel([_grid(scores, judge, variant, questions)], questions)
+    if panel.reason:
+        rows = [_statistic_rows(dict.fromkeys(JUDGE_STATISTICS[:4]), {}, panel)] * len(_SAMPLES)
+    else:
+        rows = [_ceiling_rows(*means, panel, level) for means in _two_samples(panel, seed, replicates // 2)]
+    labels = (pl.lit(judge).alias("judge"), pl.lit("").alias("sample"))
+    return pl.concat(
+        part.select(*labels, pl.all()).with_columns(sample=pl.lit(sample))
+        for sample, part in zip(_SAMPLES, rows, strict=True)
+    )
+
+
+def _two_samples(panel: _Panel, seed: int, pairs: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Means (models, pairs) of two samples of questions under one judge, for each way of taking them."""
+    means = _resampled(panel, _Shared(seed, 2 * pairs))[0]
+    yield means[:, :pairs], means[:, pairs:]
+    matrix = panel.scores[0]
+    heads = intervals.sign_flips(len(matrix), replicates=pairs, seed=seed, clusters=panel.clusters) > 0
+    halves = (intervals.resample_means(matrix, half.astype(np.float32)).T for half in (heads, ~heads))
+    yield next(halves), next(halves)
+
+
+def _ceiling_rows(one: np.ndarray, other: np.ndarray, panel: _Panel, level: float) -> pl.DataFrame:
+    signs = [_pair_signs(np.ascontiguousarray(side)) for side in (one, other)]
+    draws = dict(zip(JUDGE_STATISTICS[:4], _order_statistics(signs[0], signs[1], len(panel.models)), strict=True))
+    means = {name: _number(np.nanmean(drawn)) if np.isfinite(drawn).any() else None for name, drawn in draws.items()}
+    return _statistic_rows(means, _percentile_bounds(means, draws, level), panel)
+
+
+# --- two judges against a reference -----------------------------------------------------------------------------------
+
+
+def perm_both(
+    x: np.ndarray,
+    y: np.ndarray,
+    z: np.ndarray,
+    *,
+    coefficient: str = "pearson",
+    clusters: intervals.Clusters = None,
+    seed: int = SEED,
+    replicates: int = REPLICATES,
+) -> dict[str, float | None]:
+    """Is judge x closer to the reference z than judge y is? Permutation test of r(x, z) - r(y, z) over model means.
+
+    x, y, z (n questions, k models), all scored; x and y are standardised first. coefficient: one of COEFFICIENTS.
+    Returns estimate and three two-sided p: p_models (PERM-SYSTEMS: all scores of a model swapped between x and y),
+    p_questions (PERM-INPUTS: all scores of a question) and p (PERM-BOTH: a score is swapped when its model or its
+    question is, but not both). Exact when the patterns are no more than the replicates. With 14 models power is low: a
+    large p is no sign of equal judges.
+    PERM-BOTH asks whether single scores could be swapped, so lasting leanings of a judge for some models count as a
+    difference; p_models asks whether the judges would differ on other models. Measured at 5 %, 80 questions (4,000
+    worlds): PERM-BOTH finds a difference in 5.9 % (pearson), 4.4 (spearman), 3.7 (tau) when scores can be swapped, and
+    in about 42 when two judges of one kind lean by 8 points for models of their own, where p_models stays at 4.6.
+    Source: Deutsch, Dror & Roth 2021 (TACL 9:1132), section 4.
+    Raises ValueError for an unknown coefficient.
+
+    >>> z = np.array([[1.0, 0.5, 0.2, 0.0], [0.8, 0.6, 0.1, 0.1]])
+    >>> perm_both(z, z, z)["p"]
+    1.0
+    """
+    if coefficient not in COEFFICIENTS:
+        raise ValueError(f"coefficient is {coefficient!r}; it must be one of {', '.join(COEFFICIENTS)}")
+    # Best models first, so that no random sign hangs on the order that they came in.
+    order = np.argsort(-z.mean(axis=0).round(12), kind="stable")
+    x, y = (_standardised(scores)[:, order] for scores in (x, y))
+    reference = z.mean(axis=0)[order, None]
+    half = intervals.cluster_sums((x - y) / 2, clusters) / len(x)
+    middle = (x.mean(axis=0) + y.mean(axis=0))[:, None] / 2
+    estimate = _reference_gap(middle, half.sum(axis=0)[:, None], reference, coefficient)[0]
+    p = {}
+    units, models = half.shape
+    for name, (rows, columns) in _swaps(models, units, seed, replicates).items():
+        swapped = rows.T * (half.T.astype(np.float32) @ columns.T)
+        gaps = _reference_gap(middle, swapped, reference, coefficient)
+        p[name] = _number(intervals.permutation_p(np.abs(estimate), np.abs(gaps)))
+    return {"estimate": _number(estimate), **p}
+
+
+def _standardised(scores: np.ndarray) -> np.ndarray:
+    spread = scores.std()
+    return (scores - scores.mean()) / (spread if spread > 0 else 1.0)
+
+
+def _swaps(models: int, units: int, seed: int, replicates: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Signs of models and of question clusters for each kind of swap: a cell is swapped where their product is -1."""
+    rows = intervals.signs_for(models, replicates=replicates, seed=seed + 1)
+    columns = intervals.signs_for(units, replicates=replicates, seed=seed)
+    if models + units <= 20 and 2 ** (models + units) - 1 <= replicates:
+        every = intervals.every_sign_flip(models + units)
+        both = every[:, :models], every[:, models:]
+    else:
+        both = (
+            intervals.sign_flips(models, replicates=replicates, seed=seed + 1),
+            intervals.sign_flips(units, replicates=replicates, seed=seed),
+        )
+    unswapped = np.ones((1, 1), dtype=np.float32)
+    return {"p": both, "p_models": (rows, np.repeat(unswapped, units, axis=1)), "p_questions": (unswapped, columns)}
+
+
+def _reference_gap(middle: np.ndarray, half: np.ndarray, reference: np.ndarray, coefficient: str) -> np.ndarray:
+    """r(x, z) - r(y, z) in each draw, from the means (models, draws) of the two judges' middle and half difference."""
+    one, other = (_correlation(middle + side * half, reference, coefficient) for side in (1, -1))
+    return one - other
+
+
+def _correlation(means: np.ndarray, reference: np.ndarray, coefficient: str) -> np.ndarray:
+    """A coefficient between each column of means (models, draws) and the reference (models, 1 or draws)."""
+    if coefficient == "pearson":
+        return _normalised_product(means - means.mean(axis=0), reference - reference.mean(axis=0))
+    one, other = _pair_signs(means), _pair_signs(reference)
+    if coefficient == "kendall_tau_b":
+        return _tau_b(one, other)
+    return _spearman(one, other, len(means))
+
+
+def correlation_difference(
+    scores: pl.DataFrame,
+    *,
+    judge_a: str,
+    judge_b: str,
+    reference: str,
+    variant: str,
+    coefficient: str = "kendall_tau_b",
+    questions: pl.DataFrame | None = None,
+    level: float = LEVEL,
+    seed: int = SEED,
+    replicates: int = REPLICATES,
+) -> pl.DataFrame:
+    """Does judge_a rank the models more like the reference judge than judge_b does? One row.
+
+    Columns: judge_a, judge_b, reference, coefficient, correlation_a, correlation_b, estimate (a minus b), low, high
+    (BOOT-INPUTS: questions drawn again for all three, the models held fixed), p (PERM-BOTH), p_models, p_questions, n,
+    models, warning, reason. See `perm_both`; the correlations are those of the means as they are, not standardised.
+    Source: Deutsch, Dror & Roth 2021 (TACL 9:1132).
+    Measured at 95 %, 300 questions (1,000 worlds): 95.2 (pearson), 96.6 (spearman), 97.7 (tau).
+    """
+    grids = [_grid(scores, judge, variant, questions) for judge in (judge_a, judge_b, reference)]
+    panel = _panel(grids, questions)
+    name, bounds = "correlation_difference", {}
+    values: dict[str, float | None] = dict.fromkeys(("correlation_a", "correlation_b", *_TESTS))
+    if not panel.reason:
+        one, other = _reference_correlations([matrix.mean(axis=0)[:, None] for matrix in panel.scores], coefficient)
+        values = perm_both(
+            *panel.scores, coefficient=coefficient, clusters=panel.clusters, seed=seed, replicates=replicates
+        )
+        values |= {"correlation_a": _number(one[0]), "correlation_b": _number(other[0])}
+        values["estimate"] = _number(one[0] - other[0])
+        one, other = _reference_correlations(_resampled(panel, _Shared(seed, replicates)), coefficient)
+        bounds = _percentile_bounds({name: values["estimate"]}, {name: one - other}, level)
+    row = _statistic_rows({name: values["estimate"]}, bounds, panel)
+    names = {"judge_a": judge_a, "judge_b": judge_b, "reference": reference, "coefficient": coefficient}
+    filled = row.with_columns(
+        **{column: pl.lit(name) for column, name in names.items()},
+        **{column: pl.lit(value, pl.Float64) for column, value in values.items() if column != "estimate"},
+    )
+    order = [*names, "correlation_a", "correlation_b", "estimate", "low", "high", *_TESTS[1:]]
+    return filled.select(*order, "n", "models", "warning", "reason")
+
+
+def _reference_correlations(means: Sequence[np.ndarray], coefficient: str) -> list[np.ndarray]:
+    """Correlations of the first two judges' means (models, draws) with those of the third, draw by draw."""
+    return [_correlation(side, means[2], coefficient) for side in means[:2]]
