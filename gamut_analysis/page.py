@@ -1,7 +1,7 @@
 """An executed notebook as one page that needs nothing else: no network, no folder beside it, no kernel.
 
 nbconvert walks the cells with the template ``gamut``; this module says what each of them becomes. The page carries a
-content security policy that names its two scripts by their hash and allows no other, and no address at all: whatever
+content security policy that names its own scripts by their hash and allows no other, and no address at all: whatever
 text the data holds, it can neither run nor call out. The same notebook gives the same bytes.
 """
 
@@ -31,6 +31,7 @@ from gamut_analysis import paths
 from gamut_analysis.charts.theme import DARK
 from gamut_analysis.display import CHART, LAB_STYLE, NUMBERS, Table, format_number, table_html
 from gamut_analysis.errors import NotebookError, UnknownName
+from gamut_analysis.live import COMPONENTS, LIVE
 
 VEGALITE = "6.4"
 # A figure's numbers stand under it as a table as long as a person would read them.
@@ -153,7 +154,7 @@ def _band(band: Mapping[str, Any]) -> Band:
 
 
 class Page:
-    """What the template asks for, cell by cell; it gathers headings, and whether there is code and a chart."""
+    """What the template asks for, cell by cell; it gathers headings, and what scripts the page needs."""
 
     def __init__(self, title: str, band: Band | None, pictures: str = "data:") -> None:
         self.title = title
@@ -164,18 +165,17 @@ class Page:
         self.has_charts = False
         self.style = f"{chart_colours()}\n{_file('style.css')}"
         self.script = _file("page.js")
+        self._live: set[str] = set()
         self._charts = 0
         self._markdown = mistune.create_markdown(renderer=_Markdown(self), plugins=["table", "strikethrough", "math"])
 
-    @property
-    def runtime(self) -> str:
-        """The script that draws charts."""
-        return runtime()
+    def scripts(self) -> list[str]:
+        """The scripts at the end of the page: what draws charts and what works its live parts, where it has any."""
+        return [*([runtime()] if self.has_charts else []), *(_file(f"{name}.js") for name in sorted(self._live))]
 
     def policy(self) -> str:
         """What the page may do: run its own scripts, and nothing else."""
-        scripts = [self.script, *([self.runtime] if self.has_charts else [])]
-        hashes = " ".join(f"'sha256-{_sha256(script)}'" for script in scripts)
+        hashes = " ".join(f"'sha256-{_sha256(script)}'" for script in (self.script, *self.scripts()))
         return (
             f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src {self.pictures}; "
             "base-uri 'none'; form-action 'none'"
@@ -200,12 +200,25 @@ class Page:
         data = output["data"]
         if CHART in data:
             return self._figure(output)
+        if LIVE in data:
+            return self._live_part(data)
         if "text/html" in data:
-            return f"{_text(data['text/html']).removeprefix(LAB_STYLE)}\n"
+            return _html(data)
         for mime in ("image/svg+xml", "image/png", "image/jpeg"):
             if mime in data:
                 return _picture(mime, _text(data[mime]))
         return _pre(_text(data.get("text/plain", "")))
+
+    def _live_part(self, data: Mapping[str, Any]) -> str:
+        """A part that a script works: its data, and the HTML that stands there until the script takes over."""
+        component, name = data[LIVE]["component"], data[LIVE]["name"]
+        if component not in COMPONENTS:
+            raise NotebookError(f"{component!r}: a page has no such part; it has {', '.join(COMPONENTS)}")
+        self._live.add(component)
+        return (
+            f'<div class="gamut-live" id="{component}-{escape(name)}" data-component="{component}">\n{_html(data)}'
+            f'<script type="application/json">{to_script(data[LIVE]["data"])}</script>\n</div>\n'
+        )
 
     def heading(self, level: int, text: str) -> str:
         """A heading with an address of its own."""
@@ -341,6 +354,11 @@ def _picture(mime: str, content: str) -> str:
 
 def _pre(text: str) -> str:
     return f'<pre class="output">{escape(text.rstrip())}</pre>\n' if text.strip() else ""
+
+
+def _html(data: Mapping[str, Any]) -> str:
+    """The HTML of an output without the style that a bare JupyterLab needs."""
+    return f"{_text(data['text/html']).removeprefix(LAB_STYLE)}\n"
 
 
 def _text(value: str | list[str]) -> str:

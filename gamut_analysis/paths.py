@@ -58,7 +58,7 @@ def slug(name: str) -> str:
     >>> slug("gemini-3.1-pro")
     'gemini-3.1-pro'
     >>> slug("../../etc/x")
-    'etc-x-1e6bd6c4'
+    'etc-x-56da1a2e'
     """
     plain = re.sub(r"[^\w.-]+", "-", unicodedata.normalize("NFC", name)).strip("-._")[:80]
     if plain == name and not plain.startswith("."):

@@ -20,8 +20,9 @@ LEVELS = {
         "sensitivity",
         "variance",
         "structure",
+        "diversity",
     },
-    3: {"charts", "display", "page", "study", "opened", "chapters"},
+    3: {"charts", "display", "page", "study", "live", "chapters"},
     4: {"report", "cli"},
 }
 ONLY = {"duckdb": {"tables"}, "altair": {"charts"}, "papermill": {"report"}, "nbconvert": {"page"}}

@@ -1,17 +1,16 @@
 """The page: what it holds, what it refuses, and how it behaves in a browser without a network."""
 
-import importlib.util
 import json
 import random
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import altair as alt
 import polars as pl
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from tabs import chromium, needs_browser, tabs
 
 from gamut_analysis import page
 from gamut_analysis.charts import theme
@@ -29,7 +28,6 @@ from gamut_analysis.display import (
 )
 from gamut_analysis.errors import NotebookError, UnknownName
 
-CHROMIUM = Path("/usr/bin/chromium")
 BAND = {
     "text": "SIMULATED: no model was asked.",
     "simulated": True,
@@ -262,51 +260,18 @@ def test_a_gallery_shows_the_files_beside_it():
 
 # In a browser, without a network
 
-needs_browser = pytest.mark.skipif(
-    not CHROMIUM.exists() or importlib.util.find_spec("playwright") is None,
-    reason="needs Debian's chromium and the package playwright",
-)
-
 
 @pytest.fixture(scope="module")
 def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        chromium = driver.chromium.launch(executable_path=str(CHROMIUM), args=flags)
-        yield chromium
-        chromium.close()
+    with chromium() as opened_browser:
+        yield opened_browser
 
 
 @pytest.fixture
 def opened(browser, html, tmp_path):
-    """Open a page with the network off; whatever it asks for or complains about fails the test."""
-    contexts = []
-
-    def open_page(content=html, *, dark=False, width=1280, allowed=()):
-        path = tmp_path / "page.html"
-        path.write_text(content, encoding="utf-8")
-        context = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light"
-        )
-        context.set_offline(True)
-        tab = context.new_page()
-        tab.on("request", lambda sent: seen.append(f"request {sent.url[:60]}"))
-        tab.on("console", lambda said: seen.append(f"{said.type}: {said.text}"))
-        tab.on("pageerror", lambda error: seen.append(f"error: {error}"))
-        tab.on("dialog", lambda dialog: (seen.append("dialog"), dialog.dismiss()))
-        contexts.append((context, allowed))
-        tab.goto(path.as_uri())
-        tab.wait_for_function("document.documentElement.dataset.state === 'ready'")
-        return tab
-
-    seen: list[str] = []
-    yield open_page
-    for context, allowed in contexts:
-        context.close()
-        harmless = ("request file:", "request data:", "request blob:", *allowed)
-        assert [line for line in seen if not line.startswith(harmless)] == []
+    """Open a page, by default the one of this module, with the network off."""
+    with tabs(browser, tmp_path) as open_page:
+        yield lambda content=html, **view: open_page(content, **view)
 
 
 def marks(tab, figure, kind="point"):

@@ -1,11 +1,11 @@
 """One model in full: frames, figures, tables and sentences of its report."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
-from gamut_analysis import failures, ranking, tables
+from gamut_analysis import failures, ranking
 from gamut_analysis.chapters.common import (
     ESTIMATE,
     SAMPLING,
@@ -21,6 +21,7 @@ from gamut_analysis.chapters.common import (
     titled,
     view_of,
 )
+from gamut_analysis.chapters.questions import explorer
 from gamut_analysis.charts import dots, parts
 from gamut_analysis.display import (
     Figure,
@@ -37,11 +38,10 @@ from gamut_analysis.display import (
     text,
 )
 from gamut_analysis.intervals import mean_intervals
-from gamut_analysis.opened import Opened
 from gamut_analysis.study import Study
 from gamut_analysis.vocabulary import ROLE_LABELS, TIER_LABELS, TIERS, VARIANT_LABELS, VERDICT_LABELS, VERDICTS
 
-__all__ = ["field"]
+__all__ = ["explorer", "field"]
 
 NEIGHBOURS = 3
 SMALL = 30  # questions below which a part of the data is marked as small
@@ -69,10 +69,11 @@ def headline(study: Study, board: pl.DataFrame, ratios: pl.DataFrame) -> Text:
             "complete models"
         )
     by_measure = {str(r["measure"]): r for r in ratios.iter_rows(named=True)}
-    points = by_measure.get("points", {}).get("estimate")
-    if points is not None:
-        template += "; it loses {ratio:number.1} points to omission for each point lost to contradiction"
-        values["ratio"] = points
+    ratio = by_measure.get("points", {}).get("estimate")
+    if ratio:
+        larger, smaller = ("omission", "contradiction") if ratio >= 1 else ("contradiction", "omission")
+        template += "; it loses {ratio:number.1} points to {larger} for each point lost to {smaller}"
+        values |= {"ratio": max(ratio, 1 / ratio), "larger": larger, "smaller": smaller}
     return Text("headline", template + ".", values)
 
 
@@ -126,7 +127,7 @@ def where_points_go(study: Study, losses: pl.DataFrame) -> Text:
         "part": float(worst["estimate"]),
     }
     template = (
-        "Of 100 points **{total:points}** are lost, which leaves {score:points}; the parts below add up exactly. The "
+        "Of 100 points **{total:points}** are lost, which leaves {score:points}; the parts add up exactly. The "
         "most "
         "goes to **{verdict}** ({cost:points} points, {share:percent} % of the loss); the largest single part is "
         "{kind} in "
@@ -158,6 +159,8 @@ def against_the_field(study: Study, neighbours: pl.DataFrame) -> Text:
 
 def strong_and_weak(parts: pl.DataFrame, *, part: str, name: str) -> Text:
     """Where the model stands furthest above and below the field's median; small parts do not count."""
+    if parts.is_empty():
+        return Text(name, "This data has no {part}s.", {"part": part})
     ranked = parts.filter(~pl.col("is_small")).drop_nulls("difference").sort("difference", descending=True)
     if ranked.height < 2:
         return Text(
@@ -402,21 +405,6 @@ def by_judge(study: Study) -> pl.DataFrame:
     return pl.concat(rows) if rows else pl.DataFrame()
 
 
-def costliest(study: Study, top: int = 12) -> pl.DataFrame:
-    """The questions that cost the model most, with their text and domain; losses of the question's score."""
-    split = study.scoring.losses(study.own_counts.filter(model=study.model))
-    rows = failures.costliest_questions(split, model=study.model, judge=study.judge, variant=study.variant, top=top)
-    told = study.questions.select("question_id", "question", "domain")
-    return rows.join(told, on="question_id", how="left", maintain_order="left")
-
-
-def opened(study: Study, question_ids: Sequence[str]) -> dict[str, pl.DataFrame]:
-    """The checks of some questions with every judge's verdict and rationale, by question id."""
-    rows = tables.check_verdicts(study.path, model=study.model, variant=study.variant)
-    chosen = rows.filter(pl.col("question_id").is_in(list(question_ids)))
-    return {key[0]: part for key, part in chosen.partition_by("question_id", as_dict=True).items()}
-
-
 def beside_published(study: Study, board: pl.DataFrame) -> pl.DataFrame:
     """The model's own numbers beside the paper's or percent, and whether the paper's lies in the interval."""
     rows = published(study).filter(model=study.model)
@@ -611,17 +599,6 @@ def judge_dots(study: Study, by_judge: pl.DataFrame) -> Figure | Text:
     caption = captioned(study, "Each judge over the questions that it graded in full.", SAMPLING)
     subtitle = f"{study.model_name}, {VARIANT_LABELS[study.variant].lower()} questions"
     return Figure("by-judge", titled(study, chart, title, subtitle), caption, title, by_judge)
-
-
-def costliest_opened(study: Study) -> Opened | Text:
-    """The questions that cost the model most, to be opened."""
-    rows = costliest(study)
-    if rows.is_empty():
-        return cannot("costliest", "No answer of this model is graded in full.")
-    checks = opened(study, rows["question_id"].to_list())
-    judges = dict(study.judges.select("judge", "name").iter_rows())
-    own_first = {study.judge: judges[study.judge]} | judges
-    return Opened("costliest", rows, checks, own_first)
 
 
 def published_table(beside: pl.DataFrame) -> Table | None:

@@ -106,10 +106,17 @@ def _table(path: Path, table: str, section: dict[str, Any], tiers: Mapping[str, 
         for name in value:
             _legal(path, f"field of [{table}]", name, tuple(FIELDS[table]))
     return TableSpec(
-        files=None if "files" not in section else _texts(path, f"[{table}] files", section["files"], "a file name"),
+        files=_files(path, table, section.get("files")),
         columns={name: _texts(path, f"[{table}] columns.{name}", v, "a column name") for name, v in columns.items()},
         constants={name: _constant(path, table, name, value, tiers) for name, value in constants.items()},
     )
+
+
+def _files(path: Path, table: str, value: Any) -> tuple[str, ...] | None:
+    """The files of a table: None where they are found by name, none at all for an empty list."""
+    if value is None:
+        return None
+    return () if value == [] else _texts(path, f"[{table}] files", value, "a file name")
 
 
 def _texts(path: Path, place: str, value: Any, what: str) -> tuple[str, ...]:

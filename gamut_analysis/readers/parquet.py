@@ -2,6 +2,7 @@
 
 import io
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -52,7 +53,26 @@ def _as_text(column: pl.Series, kind: pa.DataType) -> pl.Series:
         return column.dt.to_string("iso:strict")
     if column.dtype.is_integer() or column.dtype in _CAST:
         return column.cast(pl.String)
+    if column.dtype.is_nested() and _is_plain(column.dtype):
+        return _json_text(column)
     return text_series(column.name, column.to_list())
+
+
+def _is_plain(kind: Any) -> bool:
+    """Whether a nested type holds nothing but text, numbers and truth values."""
+    if isinstance(kind, pl.List | pl.Array):
+        return _is_plain(kind.inner)
+    if isinstance(kind, pl.Struct):
+        return all(_is_plain(field.dtype) for field in kind.fields)
+    return kind in (pl.String, pl.Boolean, pl.Null) or (kind.is_numeric() and not kind.is_decimal())
+
+
+def _json_text(column: pl.Series) -> pl.Series:
+    """Nested values as JSON, encoded as the one field of a record whose frame is then taken off."""
+    value = pl.col(column.name)
+    record = pl.struct(value.alias("x")).struct.json_encode()
+    inner = record.str.slice(len('{"x":')).str.head(-1)
+    return column.to_frame().select(pl.when(value.is_not_null()).then(inner).alias(column.name)).to_series()
 
 
 def _float_text(column: pl.Series) -> pl.Series:

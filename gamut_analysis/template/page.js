@@ -57,7 +57,8 @@
     return nothing ? `< ${decimal(least, digits)}` : points(share, digits);
   }
 
-  const format = { number: decimal, points, percent };
+  const count = (number) => decimal(number, 0);
+  const format = { number: decimal, points, percent, count };
 
   // Charts --------------------------------------------------------------------------------------------------------
 
@@ -201,7 +202,7 @@
 
   function debounced(action, wait = 150) {
     let timer = 0;
-    return () => { clearTimeout(timer); timer = setTimeout(action, wait); };
+    return (...given) => { clearTimeout(timer); timer = setTimeout(() => action(...given), wait); };
   }
 
   // Tables --------------------------------------------------------------------------------------------------------
@@ -311,8 +312,18 @@
     },
   };
 
-  // What stands in the page under data-component; each is given its element once.
+  // What stands in the page under data-component; each is given its element once. Scripts at the end add theirs.
   const components = { chart, table };
+
+  // A part that fails says so and stays as it was written, and does not take the others with it.
+  async function start(part) {
+    try {
+      if (part.isConnected) await components[part.dataset.component](part);
+    } catch (error) {
+      part.dataset.state = "failed";
+      console.error(`${part.id}: ${part.dataset.component} could not be started`, error);
+    }
+  }
 
   applyTheme();
   root.classList.add("scripted");
@@ -329,11 +340,13 @@
     for (const link of document.querySelectorAll("#contents a")) link.addEventListener("click", () => fold(false));
     contents();
     const parts = [...document.querySelectorAll("[data-component]")];
-    await Promise.all(parts.map((part) => components[part.dataset.component](part)));
+    await Promise.all(parts.map(start));
     reachable();
     addEventListener("resize", debounced(reachable));
     root.dataset.state = "ready";
   });
 
-  globalThis.Gamut = { components, format };
+  const verdicts = ["meets", "partially_meets", "missing", "contradicts"];
+
+  globalThis.Gamut = { components, format, element, debounced, reachable, verdicts };
 })();

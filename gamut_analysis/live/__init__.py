@@ -1,0 +1,8 @@
+"""Parts of a page that a reader works with: filters to set, questions to open, sliders to move.
+
+Each hands over its data once, as JSON under ``LIVE``, and the page's own script does the rest; beside it stands plain
+HTML that says the same without a script, which is what JupyterLab shows.
+"""
+
+LIVE = "application/vnd.gamut.live+json"
+COMPONENTS = ("explorer", "sliders")

@@ -1,0 +1,256 @@
+"""What the chapter on omission and contradiction says is what the verdicts say, by checks and by points."""
+
+import dataclasses
+
+import polars as pl
+import pytest
+from delivered import built, check, put, verdict
+
+from gamut_analysis.chapters import common, losses
+from gamut_analysis.display import Figure, Table, Text
+from gamut_analysis.study import Study
+
+
+@pytest.fixture(scope="module")
+def bare(bare_database):
+    return Study(bare_database)
+
+
+@pytest.fixture(scope="module")
+def small(small_database):
+    return Study(small_database)
+
+
+@pytest.fixture(scope="module")
+def told(small):
+    split = losses.answer_losses(small)
+    return common.board(small), split, losses.lost(small, split), losses.ratios(small, split), losses.items(small)
+
+
+def test_ratios_by_hand(bare):
+    # beta has one missing and one contradicted check on q1 and q2. D = 1 + 2 = 3: the omission costs 1/3, the
+    # contradiction 4/3. alpha omits nothing.
+    ratios = losses.ratios(bare, losses.answer_losses(bare))
+    found = {(row["model"], row["measure"]): row["estimate"] for row in ratios.to_dicts()}
+    assert found["beta", "counts"] == pytest.approx(1)
+    assert found["beta", "points"] == pytest.approx(1 / 4)
+    assert found["alpha", "counts"] == 0
+
+
+def test_the_answer_tells_both_ways_of_counting(bare):
+    split = losses.answer_losses(bare)
+    shown = str(losses.answer(bare, losses.lost(bare, split), losses.ratios(bare, split)))
+    assert shown.startswith("Counted by checks, from 0.0 (alpha) to 1.0 (beta) checks are missing")
+    # Of beta's loss of 5/3 the contradictions take 4/5, of alpha's all.
+    assert "contradiction takes 80 to 100 % of the loss" in shown
+
+
+def test_without_contradictions_there_is_no_ratio_to_tell(tmp_path):
+    put(tmp_path / "mild", "verdicts.csv", [verdict(question_id=q, verdict="missing") for q in ("q1", "q2")])
+    study = Study(built(tmp_path / "mild"))
+    split = losses.answer_losses(study)
+    lost, ratios = losses.lost(study, split), losses.ratios(study, split)
+    assert "no ratio of omission to contradiction" in str(losses.answer(study, lost, ratios))
+    assert isinstance(losses.ratio_dots(study, common.board(study), ratios), Text)
+
+
+def test_each_panel_of_the_two_currencies_is_a_whole(small, told):
+    board, _, lost, _, _ = told
+    figure = losses.currencies(small, board, lost)
+    wholes = figure.numbers.group_by("panel", "name").agg(pl.col("share").sum())["share"]
+    assert len(wholes) == 2 * board.height
+    assert wholes.to_list() == pytest.approx([1.0] * len(wholes))
+
+
+def test_contradictions_weigh_more_in_points_than_in_checks(small, told):
+    board, _, lost, _, _ = told
+    rows = losses.currencies(small, board, lost).numbers.filter(pl.col("verdict") == "contradicts")
+    wide = rows.pivot("panel", index="name", values="share")
+    assert (wide[losses.PANELS["points"]] > wide[losses.PANELS["checks"]]).all()
+
+
+@pytest.mark.parametrize("part", ["tier", "role"])
+def test_points_of_tiers_and_roles_add_up_to_what_the_verdicts_cost(small, told, part):
+    _, split, lost, _, _ = told
+    rows = losses.by_part(small, split, part)
+    for measure, word in (("Lost to omission", "missing"), ("Lost to contradiction", "contradicts")):
+        summed = rows.filter(measure=measure).group_by("name").agg(pl.col("value").sum()).sort("name")["value"]
+        whole = lost.filter(pl.col("verdict") == word).sort("name")["estimate"]
+        assert summed.to_list() == pytest.approx(whole.to_list(), abs=1e-12)
+
+
+def test_points_of_a_domain_are_lost_on_its_own_questions(small, told):
+    split = told[1]
+    rows = losses.by_part(small, split, "domain")
+    domain = rows["part"][0]
+    ids = small.questions.filter(domain=domain)["question_id"].to_list()
+    own = split.filter(pl.col("question_id").is_in(ids), model="gpt-4o")
+    found = rows.filter(part=domain, measure="Lost to omission", model="gpt-4o")["value"].item()
+    assert found == pytest.approx(own["lost_missing"].sum() / own["question_id"].n_unique())
+
+
+def test_tiers_stand_in_their_own_order_and_roles_from_the_most_omission_on(small, told):
+    split = told[1]
+    tiers = losses.part_order(losses.by_part(small, split, "tier"), "tier")
+    assert tiers == ["Answer-Critical", "Valuable", "Context"]
+    roles = losses.by_part(small, split, "role")
+    medians = roles.filter(measure="Missing").group_by("part").agg(pl.col("value").median())
+    order = losses.part_order(roles, "role")
+    values = dict(medians.iter_rows())
+    assert [values[role] for role in order] == sorted(values.values(), reverse=True)
+
+
+def test_the_model_taken_apart_is_the_studys_own_or_the_best(bare):
+    board = common.board(bare)
+    assert losses.subject(bare, board) == "alpha", "alpha has -1/3, beta -2/3"
+    assert losses.subject(dataclasses.replace(bare, model="beta"), board) == "beta"
+    assert losses.subject(bare, board.with_columns(estimate=pl.lit(None, dtype=pl.Float64))) == ""
+
+
+def test_the_steps_of_the_waterfall_lead_to_the_score(small, told):
+    board, split, _, _, _ = told
+    steps = losses.tier_losses(small, split, "gpt-4o")
+    assert 1 - steps["estimate"].sum() == pytest.approx(common.row_of(board, "gpt-4o")["estimate"], abs=1e-12)
+    assert losses.waterfall(small, steps, "gpt-4o").chart.to_dict()["title"]["text"].startswith("GPT-4o: from 100")
+
+
+def test_readings_that_add_up_give_the_loss_and_the_others_give_no_sum(small, told):
+    steps = losses.tier_losses(small, told[1], "gpt-4o")
+    rows = losses.reading_table(small, "gpt-4o").frame
+    assert rows["total"].to_list()[:2] == pytest.approx([steps["estimate"].sum()] * 2)
+    assert rows["total"].to_list()[2:] == [None, None]
+
+
+def test_dead_checks_by_hand(bare):
+    # Judge a graded six checks: c2 of q1, q2, q3 is contradicted by all; c1 of q3 was put to alpha alone, who met it;
+    # c1 of q1 and q2 is met by alpha and missing in beta.
+    items = losses.items(bare)
+    assert items["dead"].value_counts(sort=True).filter(pl.col("dead").is_not_null()).to_dicts() == [
+        {"dead": "failed by all", "count": 3},
+        {"dead": "met by all", "count": 1},
+    ]
+    row = losses.dead_table(bare, items).frame.row(0, named=True)
+    assert (row["label"], row["checks"]) == ("All", 6)
+    assert (row["met by all"], row["failed by all"]) == (pytest.approx(1 / 6), pytest.approx(1 / 2))
+    assert "66.7 % of the checks" in losses.item_histogram(bare, items).chart.to_dict()["title"]["text"]
+
+
+def test_bars_of_the_histogram_add_up_to_all_checks(small, told):
+    items = told[4]
+    rows = losses.item_histogram(small, items).numbers
+    assert rows["checks"].sum() == items.height == small.checks.height
+    assert rows["models"].is_between(0, 5).all()
+
+
+def test_what_all_contradict_comes_first_among_doubtful_checks(bare):
+    shown = losses.hardest_table(bare, losses.items(bare)).frame
+    assert shown["credit"].to_list() == [-2.0, -2.0, -2.0]
+
+
+def test_the_costliest_check_is_the_contradicted_one(bare):
+    # beta: a contradiction costs 4/3 of its question, an omission 1/3; the omission is met by half of the models.
+    split, items = losses.answer_losses(bare), losses.items(bare)
+    rows = losses.costliest(bare, split, items, "beta")
+    assert rows["verdict"].cast(pl.String).to_list() == ["contradicts", "contradicts", "missing", "missing"]
+    assert rows["lost"].to_list() == pytest.approx([4 / 3, 4 / 3, 1 / 3, 1 / 3])
+    assert rows["difficulty"].to_list() == [0, 0, 0.5, 0.5]
+
+
+def test_of_equally_costly_checks_the_one_that_most_models_meet_comes_first(small, told):
+    rows = losses.costliest(small, told[1], told[4], "gpt-4o")
+    tied = rows.filter(pl.col("lost") == pl.col("lost").max())
+    assert tied["difficulty"].to_list() == sorted(tied["difficulty"].to_list(), reverse=True)
+    assert rows.height == losses.TOP
+
+
+def test_costs_of_checks_add_up_to_the_models_loss(small, told, monkeypatch):
+    # All checks, not the first dozen: what they take from the model's score is what the waterfall takes.
+    monkeypatch.setattr(losses, "TOP", 10_000)
+    rows = losses.costliest(small, told[1], told[4], "gpt-4o")
+    assert rows["points"].sum() == pytest.approx(losses.tier_losses(small, told[1], "gpt-4o")["estimate"].sum())
+
+
+def test_judges_that_agree_split_no_check(bare):
+    # Both judges give alpha's answers the same verdicts.
+    shown = losses.split_table(bare, losses.splits(bare))
+    assert "the same verdict" in str(shown)
+    assert "never differ" in str(losses.split_text(losses.splits(bare)))
+
+
+def test_the_share_of_disagreement_on_the_most_split_tenth_by_hand():
+    # Ten checks of ten pairs: one differs on 6, one on 4. 10 of 100 pairs; the first tenth is one check: 6 of 10.
+    rows = pl.DataFrame({"disagreement": [0.6, 0.4, *[0.0] * 8], "n": [10] * 10})
+    shown = str(losses.split_text(rows))
+    assert "10.0 % of all pairs" in shown
+    assert "80.0 % of the checks" in shown
+    assert "holds 60.0 %" in shown
+
+
+def test_every_answer_of_the_bare_data_is_below_zero(bare):
+    figure = losses.negative_dots(bare, losses.negative(bare))
+    assert figure.numbers["negative"].to_list() == figure.numbers["n"].to_list()
+
+
+def test_no_answer_below_zero_is_said_so(small):
+    rows = losses.negative(small).with_columns(negative=pl.lit(0), estimate=pl.lit(0.0))
+    assert losses.negative_dots(small, rows).chart.to_dict()["title"]["text"] == "No answer scores below zero"
+
+
+def test_published_shares_stand_beside_ours_in_the_order_of_the_board(small, told):
+    board = told[0]
+    beside = losses.beside_published(small, board)
+    assert beside["name"].unique(maintain_order=True).to_list() == board["name"].to_list()
+    assert beside.height == 4 * board.height
+    assert beside.filter(name="GPT-4o", verdict="missing")["published"].item() == pytest.approx(0.543)
+    assert isinstance(losses.published_table(small, beside), Table)
+
+
+def test_text_only_shares_have_no_published_number(small_database):
+    study = Study(small_database, variant="text_only")
+    beside = losses.beside_published(study, common.board(study))
+    assert "multimodal questions only" in str(losses.beside_note(study, beside))
+
+
+@pytest.mark.parametrize("part", ["tier", "role", "domain"])
+def test_parts_that_the_data_does_not_have_are_told_in_one_line(bare, part):
+    rows = losses.by_part(bare, losses.answer_losses(bare), part)
+    assert isinstance(losses.part_figure(bare, rows, part), Text)
+    assert isinstance(losses.part_text(rows, part), Text)
+
+
+def test_answers_that_are_not_graded_in_full_lose_no_points(tmp_path):
+    put(tmp_path / "torn", "verdicts.csv", [verdict(model=m, question_id=q) for m in ("a", "b") for q in ("q1", "q2")])
+    put(tmp_path / "torn", "checks.csv", [check(question_id=q, check_id=c) for q in ("q1", "q2") for c in ("c1", "c2")])
+    study = Study(built(tmp_path / "torn"))
+    board, split = common.board(study), losses.answer_losses(study)
+    about, items = losses.subject(study, board), losses.items(study)
+    lost, ratios = losses.lost(study, split), losses.ratios(study, split)
+    steps = losses.tier_losses(study, split, about)
+    exhibits = [
+        losses.answer(study, lost, ratios),
+        losses.currencies(study, board, lost),
+        losses.ratio_dots(study, board, ratios),
+        losses.ratio_table(study, board, ratios),
+        losses.negative_dots(study, losses.negative(study)),
+        losses.waterfall(study, steps, about),
+        losses.steps_text(study, steps),
+        losses.reading_table(study, about),
+        losses.costliest_table(study, losses.costliest(study, split, items, about), about),
+    ]
+    assert all(isinstance(exhibit, Text) for exhibit in exhibits)
+
+
+def test_every_figure_of_simulated_data_says_so(small, told):
+    board, split, lost, ratios, items = told
+    figures = [
+        losses.verdict_shares(small, board),
+        losses.currencies(small, board, lost),
+        losses.ratio_dots(small, board, ratios),
+        losses.negative_dots(small, losses.negative(small)),
+        losses.item_histogram(small, items),
+        losses.waterfall(small, losses.tier_losses(small, split, "gpt-4o"), "gpt-4o"),
+        *(losses.part_figure(small, losses.by_part(small, split, part), part) for part in ("tier", "role", "domain")),
+    ]
+    for figure in figures:
+        assert isinstance(figure, Figure)
+        assert figure.caption.startswith("SIMULATED data.")
