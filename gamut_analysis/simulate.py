@@ -32,8 +32,8 @@ from gamut_analysis.vocabulary import TIERS, VARIANTS, VERDICTS
 
 SEED = 0
 QUESTIONS = 1813
-# Chosen among some dozens so that the world of the default seed strays little from its expectation; other seeds stray by
-# about 0.3 points in a score.
+# Chosen among some dozens so that the world of the default seed strays little from its expectation; the scores of
+# other seeds stray by about 0.3 points.
 _SALTS = {"rubrics": 14, "questions": 11, "grasp": 62, "answers": 62, "judge": 62}
 CALIBRATION = PACKAGE / "calibration"
 REFERENCE_JUDGE = "gemini-3.1-pro"

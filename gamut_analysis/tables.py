@@ -175,7 +175,7 @@ def connect(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     # Attached to a fresh instance, so that a file that was replaced meanwhile is never read from the old one's cache.
     connection = duckdb.connect(":memory:", config={"autoinstall_known_extensions": False})
     try:
-        connection.execute("set timezone = 'UTC'")
+        _settle(connection)
         _attach(connection, database)
         connection.execute("set enable_external_access = false")
         connection.execute("set lock_configuration = true")
@@ -284,11 +284,18 @@ def _as_frame(relation: duckdb.DuckDBPyRelation) -> pl.DataFrame:
     return relation.pl().with_columns(pl.col(name).cast(kind) for name, kind in kinds.items())
 
 
+def _settle(connection: duckdb.DuckDBPyConnection) -> None:
+    """Times in UTC, whatever the machine; and no bar on standard output when a query takes long."""
+    connection.execute("set timezone = 'UTC'")
+    with contextlib.suppress(duckdb.InvalidInputException):  # in a notebook there is no bar to switch off
+        connection.execute("set enable_progress_bar = false")
+
+
 @contextlib.contextmanager
 def _writer(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     connection = duckdb.connect(str(path), config={"autoinstall_known_extensions": False})
     try:
-        connection.execute("set timezone = 'UTC'")
+        _settle(connection)
         yield connection
     finally:
         connection.close()
