@@ -76,8 +76,7 @@ def run(path: Path, values: Mapping[str, Any], *, progress: bool = False) -> nbf
     if unknown := sorted(set(values) - set(known)):
         raise UnknownName(f"{path.name} has no parameter {unknown[0]!r}; it has {', '.join(known)}")
     _own_kernel()
-    with tempfile.TemporaryDirectory(prefix="gamut-") as scratch:
-        return _execute(path, dict(values), Path(scratch) / "run.ipynb", progress)
+    return _execute(path, dict(values), progress)
 
 
 def _read(path: Path) -> nbformat.NotebookNode:
@@ -89,14 +88,14 @@ def _read(path: Path) -> nbformat.NotebookNode:
         raise NotebookError(f"{path}: not a notebook ({str(error).splitlines()[0]})") from error
 
 
-def _execute(path: Path, values: dict[str, Any], output: Path, progress: bool) -> nbformat.NotebookNode:
+def _execute(path: Path, values: dict[str, Any], progress: bool) -> nbformat.NotebookNode:
     import papermill
     from papermill.exceptions import PapermillExecutionError
 
     try:
         return papermill.execute_notebook(
             str(path),
-            str(output),
+            None,  # papermill would write the whole notebook anew after every cell
             parameters=values,
             kernel_name=KERNEL,
             language="python",
@@ -273,9 +272,7 @@ def _write_figure(spec: dict[str, Any], stem: Path) -> None:
     stem.with_suffix(".png").write_bytes(
         vl_convert.vegalite_to_png(spec, vl_version=page.VEGALITE, scale=theme.PNG_SCALE)
     )
-    stem.with_suffix(".pdf").write_bytes(
-        vl_convert.vegalite_to_pdf(spec, vl_version=page.VEGALITE, scale=theme.PDF_SCALE)
-    )
+    stem.with_suffix(".pdf").write_bytes(vl_convert.vegalite_to_pdf(spec, vl_version=page.VEGALITE))
 
 
 def _write_table(table: Table, stem: Path) -> None:

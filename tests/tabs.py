@@ -55,7 +55,7 @@ def tabs(browser: Any, folder: Path) -> Iterator[Any]:
         contexts.append((context, allowed))
         tab.goto(path.as_uri())
         if scripts:
-            tab.wait_for_function("document.documentElement.dataset.state === 'ready'")
+            tab.wait_for_function("() => document.documentElement.dataset.state === 'ready'")
         return tab
 
     yield open_page

@@ -122,17 +122,30 @@ def test_readings_that_add_up_give_the_loss_and_the_others_give_no_sum(small, to
 
 
 def test_dead_checks_by_hand(bare):
-    # Judge a graded six checks: c2 of q1, q2, q3 is contradicted by all; c1 of q3 was put to alpha alone, who met it;
-    # c1 of q1 and q2 is met by alpha and missing in beta.
+    # Judge a graded six checks, the two of q3 for alpha alone, which leaves four: c2 of q1 and q2 is contradicted by
+    # both models, c1 is met by alpha and missing in beta.
     items = losses.items(bare)
-    assert items["dead"].value_counts(sort=True).filter(pl.col("dead").is_not_null()).to_dicts() == [
-        {"dead": "failed by all", "count": 3},
-        {"dead": "met by all", "count": 1},
-    ]
     row = losses.dead_table(bare, items).frame.row(0, named=True)
-    assert (row["label"], row["checks"]) == ("All", 6)
-    assert (row["met by all"], row["failed by all"]) == (pytest.approx(1 / 6), pytest.approx(1 / 2))
-    assert "66.7 % of the checks" in losses.item_histogram(bare, items).chart.to_dict()["title"]["text"]
+    assert (row["label"], row["checks"]) == ("All", 4)
+    assert (row["met by all"], row["failed by all"]) == (0, pytest.approx(1 / 2))
+    figure = losses.item_histogram(bare, items)
+    assert figure.chart.to_dict()["title"]["text"].startswith("50.0 % of the checks")
+    assert figure.numbers.select("models", "is_dead", "checks").rows() == [(0, True, 2), (1, False, 2)]
+    assert "2 checks that one model alone had are left out" in figure.caption
+
+
+def test_a_check_of_one_model_cannot_tell_models_apart(tmp_path):
+    # As in data where each question has one answer: every check is met by all or failed by all, and that says nothing.
+    put(tmp_path / "own", "verdicts.csv", [verdict(model=m, question_id=m) for m in ("a", "b", "c")])
+    study = Study(built(tmp_path / "own"))
+    items = losses.items(study)
+    shown = [
+        losses.item_histogram(study, items),
+        losses.item_text(items),
+        losses.dead_table(study, items),
+        losses.hardest_table(study, items),
+    ]
+    assert all("No check was graded for two models" in str(exhibit) for exhibit in shown)
 
 
 def test_bars_of_the_histogram_add_up_to_all_checks(small, told):
@@ -144,7 +157,7 @@ def test_bars_of_the_histogram_add_up_to_all_checks(small, told):
 
 def test_what_all_contradict_comes_first_among_doubtful_checks(bare):
     shown = losses.hardest_table(bare, losses.items(bare)).frame
-    assert shown["credit"].to_list() == [-2.0, -2.0, -2.0]
+    assert shown["credit"].to_list() == [-2.0, -2.0]
 
 
 def test_the_costliest_check_is_the_contradicted_one(bare):

@@ -94,11 +94,12 @@ def test_every_figure_of_simulated_data_says_so(small):
         assert figure.chart.to_dict()["title"]["subtitle"].startswith("SIMULATED")
 
 
-def test_the_leaderboard_table_has_the_papers_columns(small):
-    shown = leaderboard.leaderboard_table(small, common.board(small))
-    assert isinstance(shown, Table)
+def test_the_leaderboard_tables_have_the_papers_columns(small):
+    board = common.board(small)
+    shown = [leaderboard.leaderboard_table(small, board), leaderboard.verdict_table(small, board)]
+    assert all(isinstance(table, Table) for table in shown)
     wanted = {"estimate", "answer_critical", "valuable", "context", "meets", "missing", "contradicts"}
-    assert wanted <= set(shown.columns)
+    assert wanted <= {name for table in shown for name in table.columns}
 
 
 def test_assumptions_of_the_build_are_told(bare):

@@ -37,7 +37,9 @@ def levels() -> tuple[pl.DataFrame, pl.DataFrame]:
     lines = [(panel, "fitted", x, 0.2 - 0.3 * x) for panel in ("Score", "Mean") for x in (0.0, 0.4)]
     lines += [("Score", "expected", x, 0.14) for x in (0.0, 0.4)]
     return (
-        pl.DataFrame(points, schema=["panel", "name", "level", "gain", "label"], orient="row"),
+        pl.DataFrame(points, schema=["panel", "name", "level", "gain", "label"], orient="row").with_columns(
+            is_focus=pl.col("name") == NAMES[1]
+        ),
         pl.DataFrame(lines, schema=["panel", "kind", "level", "gain"], orient="row"),
     )
 

@@ -376,7 +376,7 @@ def test_dark_and_light_dress_text_and_charts_alike(opened):
     tab.get_by_role("button", name="Light page").click()
     assert tab.evaluate(paint) == [rgb(theme.PAPER), rgb(theme.PAPER), rgb(theme.MUTED)]
     tab.reload()
-    tab.wait_for_function("document.documentElement.dataset.state === 'ready'")
+    tab.wait_for_function("() => document.documentElement.dataset.state === 'ready'")
     assert tab.evaluate("document.documentElement.dataset.theme") == "light"
 
 

@@ -360,6 +360,16 @@ def test_a_connection_reads_this_database_and_does_nothing_else(folder, statemen
         connection.execute(statement.format(other=folder / "verdicts.jsonl"))
 
 
+def test_queries_print_nothing_and_know_no_local_time(folder, monkeypatch, capfd):
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    with tables.connect(built(folder)) as connection:
+        settings_ = connection.sql(
+            "select current_setting('timezone'), current_setting('enable_progress_bar')"
+        ).fetchall()
+    assert settings_ == [("UTC", False)]
+    assert capfd.readouterr().out == ""
+
+
 # --- reading -----------------------------------------------------------------------------------------------------
 
 

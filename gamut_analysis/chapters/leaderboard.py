@@ -35,7 +35,7 @@ from gamut_analysis.display import (
     text,
 )
 from gamut_analysis.study import Study
-from gamut_analysis.vocabulary import TIER_LABELS
+from gamut_analysis.vocabulary import TIER_LABELS, VERDICT_LABELS
 
 __all__ = ["board", "field", "pairs"]
 
@@ -97,27 +97,40 @@ def question_spread(study: Study) -> pl.DataFrame:
 
 
 def leaderboard_table(study: Study, board: pl.DataFrame) -> Table:
-    """The leaderboard in the paper's columns: score with interval and place, tiers, verdict shares, coverage."""
+    """The leaderboard: score with interval and place, tier scores, and how much of the questions stands behind them."""
     tiers = tier_scores(study).pivot("tier", index="model", values="estimate")
-    by_verdict = shares(study).pivot("verdict", index="model", values="share")
-    wide = board.join(tiers, on="model", how="left").join(by_verdict, on="model", how="left")
+    wide = board.join(tiers, on="model", how="left", maintain_order="left")
     wide = wide.with_columns(scored=pl.format("{} of {}", "n", pl.coalesce("questions_asked", "asked")))
     columns: dict[str, Column | str] = {
         "name": text("Model", sub="maker") if wide["maker"].null_count() < wide.height else text("Model"),
         "rank_low": ranks("Place", high="rank_high"),
         "estimate": interval("Score"),
         **{tier: points(label) for tier, label in TIER_LABELS.items() if tier in wide.columns},
-        "meets": percent("Meets"),
-        "partially_meets": percent("Partially"),
-        "missing": percent("Missing"),
-        "contradicts": percent("Contradicts"),
         "scored": text("Scored", align="right"),
     }
     caption = (
-        f"Leaderboard. {view_of(study)}. Score: mean over questions; tiers: mean over questions that have the "
-        f"tier; verdicts: share of all checks, pooled."
+        f"Leaderboard. {view_of(study)}. Score: mean over questions; tiers: mean over the questions that have the tier."
     )
-    return Table("leaderboard", wide, columns, caption)
+    return Table("leaderboard", wide, columns, captioned(study, caption))
+
+
+def verdict_table(study: Study, board: pl.DataFrame) -> Table:
+    """How each model's checks are graded: shares pooled over checks, and averaged over questions."""
+    rows = shares(study)
+    pooled, averaged = (rows.pivot("verdict", index="model", values=value) for value in ("share", "macro"))
+    averaged = averaged.select("model", macro_missing="missing", macro_contradicts="contradicts")
+    wide = board.select("model", "name").join(pooled, on="model", how="left", maintain_order="left")
+    wide = wide.join(averaged, on="model", how="left", maintain_order="left")
+    columns: dict[str, Column | str] = {
+        "name": text("Model"),
+        **{verdict: percent(label) for verdict, label in VERDICT_LABELS.items()},
+        "macro_missing": percent("Missing, by question"),
+        "macro_contradicts": percent("Contradicts, by question"),
+    }
+    caption = (
+        "Verdicts: share of all graded checks, pooled; in the last two columns the mean of the shares within questions."
+    )
+    return Table("verdicts", wide, columns, captioned(study, caption))
 
 
 def rank_table(study: Study, board: pl.DataFrame) -> Table:

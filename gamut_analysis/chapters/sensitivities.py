@@ -35,6 +35,7 @@ STEPS = 20
 CONSTANTS = {"lambda_": "λ", "mu": "μ"} | {f"w_{tier}": f"Weight of {label}" for tier, label in TIER_LABELS.items()}
 _AXES = {"x_title": "λ, worth of a partially met check", "y_title": "μ, worth of a contradicted check"}
 _COLOURS = 5
+_NOTHING = 1e-12
 _LEVEL = "several share first place"
 _OTHER = "another model"
 _KINDS = {
@@ -277,11 +278,11 @@ def flip_table(study: Study, flips: pl.DataFrame) -> Table | Text:
     return Table("flips", shown, columns, captioned(study, caption), note)
 
 
-def flips_note(study: Study, flips: pl.DataFrame) -> Text:
+def flips_note(flips: pl.DataFrame) -> Text | None:
     """How many pairs each constant can turn, and which pair turns first."""
     turning = flips.filter("attainable") if flips.height else flips
     if turning.is_empty():
-        return cannot("flips-text", why_not(study) or "So every gap of the ranking outlasts each constant by itself.")
+        return None
     turned = turning.unique(["leader", "other", "constant"])["constant"].value_counts()
     by_constant = dict(turned.iter_rows())
     labels = {name: label.replace("Weight", "the weight") for name, label in CONSTANTS.items()}
@@ -405,12 +406,11 @@ def stability_table(study: Study, stability: pl.DataFrame) -> Table | Text:
     return Table("top-stability", stability, columns, captioned(study, caption))
 
 
-def stability_note(study: Study, stability: pl.DataFrame) -> Text:
+def stability_note(stability: pl.DataFrame) -> Text | None:
     """Whether drawn weights would put another model first."""
     known = stability.drop_nulls("estimate") if stability.height else stability
     if known.is_empty():
-        reason = next(iter(stability["reason"].drop_nulls()), "") if stability.height else why_not(study)
-        return cannot("top-stability-text", f"No probability of a change can be told: {reason or 'nothing is known'}.")
+        return None
     flat = known.row(0, named=True)
     if not flat["estimate"]:
         template = "Of {n:count} weights drawn without any preference none puts another model before **{first}**."
@@ -452,11 +452,11 @@ def _by_source(spreads: pl.DataFrame, value: str) -> pl.DataFrame:
     return named.pivot("source", index="model", values=value)
 
 
-def spread_note(study: Study, spreads: pl.DataFrame) -> Text:
+def spread_note(spreads: pl.DataFrame) -> Text | None:
     """What the constants do to scores, and what they do to places."""
     known = spreads.drop_nulls("low") if spreads.height else spreads
     if known.is_empty() or known["source"].n_unique() < len(_KINDS):
-        return cannot("uncertainty-text", why_not(study) or "So the two sources of doubt cannot be compared.")
+        return None
     deviation = _by_source(known, "standard_deviation")
     medians = deviation.select(pl.col(_KINDS).median()).row(0, named=True)
     fixed = known.with_columns(fixed=pl.col("rank_low") == pl.col("rank_high"))
@@ -468,10 +468,18 @@ def spread_note(study: Study, spreads: pl.DataFrame) -> Text:
         "by_constants": kept["specification"],
         "by_questions": kept["sampling"],
     }
+    if values["specification"] < _NOTHING:
+        template = "No choice of constants moves these scores; other questions move one by **{sampling:points} points**"
+        return Text("uncertainty-text", f"{template} (standard deviation, median over models).", values)
+    lead = (
+        "But constants move scores together, so that places outlast them better"
+        if values["by_constants"] > values["by_questions"]
+        else "Places do not outlast them better"
+    )
     return Text(
         "uncertainty-text",
         "By other constants a score moves by **{specification:points} points** (standard deviation, median over "
-        "models), by other questions by {sampling:points}. But constants move all scores together: under them "
+        f"models), by other questions by {{sampling:points}}. {lead}: under other constants "
         "{by_constants:count} of {models:count} models keep one and the same place, under other questions "
         "{by_questions:count}.",
         values,
@@ -485,10 +493,8 @@ def readings_table(study: Study, readings: pl.DataFrame) -> Table | Text:
     """The two readings of an empty tier side by side."""
     if readings.is_empty():
         return cannot("empty-tiers", why_not(study))
-    if not (readings["affected"].max() or 0):
-        return cannot(
-            "empty-tiers", "Every question has checks of all three tiers, so both readings give the same scores."
-        )
+    if _reads_alike(readings):
+        return cannot("empty-tiers", "Both readings of an empty tier give these models the same scores.")
     columns: dict[str, Column | str] = {
         "name": text("Model"),
         "proportional": points("In proportion"),
@@ -504,10 +510,15 @@ def readings_table(study: Study, readings: pl.DataFrame) -> Table | Text:
     return Table("empty-tiers", readings, columns, captioned(study, caption))
 
 
-def readings_note(study: Study, readings: pl.DataFrame) -> Text:
+def _reads_alike(readings: pl.DataFrame) -> bool:
+    """Whether nothing hangs on the reading: no tier is empty, or those that are leave one other alone."""
+    return bool(readings.select((pl.col("estimate").abs() < _NOTHING).all()).item())
+
+
+def readings_note(readings: pl.DataFrame) -> Text | None:
     """How much hangs on the reading."""
-    if readings.is_empty() or not (readings["affected"].max() or 0):
-        return cannot("empty-tiers-text", why_not(study) or "So nothing hangs on how an empty tier is read.")
+    if readings.is_empty() or _reads_alike(readings):
+        return None
     moved = readings.filter(pl.col("rank_proportional") != pl.col("rank_equal")).height
     values = {
         "affected": readings.select(pl.col("affected").mean()).item(),

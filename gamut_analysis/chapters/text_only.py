@@ -376,14 +376,15 @@ def level_figure(study: Study, gains: pl.DataFrame, shifts: pl.DataFrame, levels
     known = shifts.with_columns(
         gain=pl.col("text_only") - pl.col("multimodal"), middle=(pl.col("text_only") + pl.col("multimodal")) / 2
     )
-    ends = {known.sort("gain")["name"][0], known.sort("gain")["name"][-1], *([study.model_name] if study.model else [])}
+    ranked = known.sort("gain")["name"]
     marks = pl.concat(
         known.select(
             pl.lit(title).alias("panel"),
             "name",
             pl.col(column).alias("level"),
             "gain",
-            pl.when(pl.col("name").is_in(list(ends))).then("name").otherwise(pl.lit("")).alias("label"),
+            pl.when(pl.col("name").is_in([ranked[0], ranked[-1]])).then("name").otherwise(pl.lit("")).alias("label"),
+            is_focus=pl.col("model") == study.model,
         )
         for column, title in _LEVELS.items()
     )
@@ -406,6 +407,7 @@ def level_figure(study: Study, gains: pl.DataFrame, shifts: pl.DataFrame, levels
         "One mark a model. Left: the multimodal score stands on both axes, so the fitted line (solid) is pulled "
         "down even where the gain has nothing to do with the level (dashed: how far). Right: Oldham's remedy, the "
         "mean of both scores. Grey line: the mean gain.",
+        *([f"In colour: {study.model_name}."] if study.model else []),
     )
     return Figure("levels", titled(study, chart, title, f"Matched gain; {_view(study)}"), caption, title, marks)
 

@@ -6,7 +6,7 @@ import polars as pl
 from gamut_analysis.charts import theme
 from gamut_analysis.charts.units import in_points
 
-_ROW = 26
+_ROW = 28
 _LETTER = 6.6
 _TICK = 60  # pixels between two ticks, at least
 
@@ -44,9 +44,14 @@ def by_part(
 def _domain(rows: pl.DataFrame, centres: pl.DataFrame) -> list[float]:
     """One axis for all measures of a unit, which shows zero, every dot and every interval that is drawn."""
     drawn = [rows["value"], centres["value"]]
-    drawn += [frame[end] for frame in (rows.filter("is_focus"), centres) for end in ("low", "high") if end in frame]
+    spans = centres if _has_interval(centres) else rows.filter("is_focus")
+    drawn += [spans["low"], spans["high"]]
     values = [0.0, *pl.concat(drawn).drop_nulls().to_list()]
     return [min(values), max(values) or 1.0]
+
+
+def _has_interval(centres: pl.DataFrame) -> bool:
+    return {"low", "high"} <= set(centres.columns)
 
 
 def _panel(
@@ -80,7 +85,7 @@ def _panel(
         own.mark_circle(size=70, color=theme.FOCUS).encode(x=x, y=y, tooltip=tooltip),
     ]
     # Two intervals on one line would hide each other: the middle's goes first, where it has one.
-    if {"low", "high"} <= set(centres.columns):
+    if _has_interval(centres):
         span = middle.mark_rule(strokeWidth=1.6, color=theme.INK)
     else:
         span = own.mark_rule(strokeWidth=1.6, color=theme.FOCUS)

@@ -7,7 +7,7 @@ from gamut_analysis.charts import theme
 from gamut_analysis.charts.units import in_points
 from gamut_analysis.vocabulary import VERDICT_COLOURS, VERDICT_LABELS, VERDICTS
 
-_ROW = 22
+_ROW = 28
 _PAIR = 34  # a row of two lines
 _LETTER = 6.6
 _NUMBER = 34  # pixels of a number beside a bar

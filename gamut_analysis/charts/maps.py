@@ -12,6 +12,7 @@ _ROW = 36
 _FIRST = (theme.FOCUS, theme.RIVAL, theme.JUDGE_COLOURS[0], theme.JUDGE_COLOURS[2], theme.FIELD)
 # Legends stand above the title of the upright axis.
 _ABOVE = 30
+_SHADES = 6
 
 
 def first(
@@ -44,10 +45,10 @@ def turned(
     """
     base = _grid(settings, x, y, x_title, y_title)
     scale = alt.Scale(domain=[0, max(most, 1)], range=list(theme.SEQUENTIAL))
+    shown = list(range(0, most + 1, max(1, -(-most // _SHADES))))
+    legend = alt.Legend(type="symbol", symbolType="square", symbolStrokeWidth=0, values=shown, offset=_ABOVE)
     cells = base.mark_rect().encode(
-        color=alt.Color(
-            "discordant:Q", title="Pairs", scale=scale, legend=alt.Legend(tickMinStep=1, format="d", offset=_ABOVE)
-        ),
+        color=alt.Color("discordant:Q", title="Pairs", scale=scale, legend=legend),
         tooltip=[*_constants(x, y, x_title, y_title), alt.Tooltip("discordant:Q", title="Pairs in the other order")],
     )
     return _with_default(cells, base, rows=settings[y].n_unique())

@@ -43,11 +43,11 @@ def dot_panels(
     for place, name in enumerate(panels):
         part = frame.filter(pl.col(panel) == name)
         axis = alt.Axis() if place == 0 else None
-        y = alt.Y(f"{row}:N", sort=order, title=None, axis=axis, scale=alt.Scale(domain=order))
+        y = alt.Y(f"{row}:N", sort=None, title=None, axis=axis, scale=alt.Scale(domain=order))
         layers = _dots(part, row, y, alt.X("low:Q", title=titles[name], scale=scale), focus, digits)
         if mark is not None:
             words = alt.Chart(part).mark_text(align="left", x=width + 4, color=theme.MUTED)
-            layers.append(words.encode(y=alt.Y(f"{row}:N", sort=order), text=f"{mark}:N"))
+            layers.append(words.encode(y=y, text=f"{mark}:N"))
         if zero:
             origin = pl.DataFrame({"zero": [0]})
             layers.insert(0, alt.Chart(origin).mark_rule(strokeDash=[3, 3]).encode(x="zero:Q"))

@@ -1,7 +1,6 @@
 """How every figure looks: sizes, fonts and colours, registered once as the Altair theme ``gamut``.
 
-A pixel is 1/96 inch, so a chart that is ``WIDTH`` pixels wide fills two columns of the paper, and 12 pixels are 9 pt;
-vl-convert counts 72 to the inch, hence ``PDF_SCALE``.
+A pixel is 1/96 inch, so a chart that is ``WIDTH`` pixels wide fills two columns of the paper, and 12 pixels are 9 pt.
 Figures are drawn on opaque white with dark ink. The page replaces each colour of ``DARK`` by a variable of its style
 sheet, so the same chart follows the reader's light or dark setting and turns light again on paper.
 """
@@ -24,7 +23,6 @@ INCH = 96
 COLUMN = round(3.3 * INCH)
 WIDTH = round(6.9 * INCH)
 SLIDE = 10 * INCH
-PDF_SCALE = 72 / INCH
 PNG_SCALE = 300 / INCH
 
 NAME_LETTERS = 34

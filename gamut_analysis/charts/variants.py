@@ -1,5 +1,7 @@
 """Text-only against multimodal: what every model gains, and whether the gain depends on how good the model is."""
 
+from typing import Any
+
 import altair as alt
 import polars as pl
 
@@ -7,6 +9,7 @@ from gamut_analysis.charts import theme
 from gamut_analysis.charts.units import in_points
 
 _HEIGHT = 280
+_LETTERS = 24
 
 
 def gains(
@@ -55,8 +58,8 @@ def levels(
 ) -> alt.HConcatChart | alt.VConcatChart:
     """Gain against two measures of level, side by side on one scale of gains, with a fitted line in each.
 
-    points: rows of `panel` (the title of the axis), `name`, `level`, `gain`, `label` (the name where it stands at the
-    mark, else empty). lines: rows of `panel`, `kind` (fitted or expected), `level` and `gain`, two a line.
+    points: rows of `panel` (the title of the axis), `name`, `level`, `gain`, `is_focus`, and `label`, the name where it
+    stands at the mark and else empty. lines: rows of `panel`, `kind` (fitted or expected), `level`, `gain`, two a line.
     """
     panels = points["panel"].unique(maintain_order=True).to_list()
     shown, fits = in_points(points, "level", "gain"), in_points(lines, "level", "gain")
@@ -93,6 +96,7 @@ def _panel(
     )
     x = alt.X("level:Q", title=title, scale=alt.Scale(zero=False))
     base = alt.Chart(points)
+    colour = alt.condition("datum.is_focus", alt.value(theme.FOCUS), alt.value(theme.FIELD))
     dash = alt.StrokeDash("kind:N", legend=None, scale=alt.Scale(domain=["fitted", "expected"], range=[[1, 0], [3, 3]]))
     tooltip = [
         alt.Tooltip(f"{name}:N", title=""),
@@ -102,10 +106,17 @@ def _panel(
     return alt.layer(
         _mean_rule(mean, "y"),
         alt.Chart(lines).mark_line(color=theme.FOCUS, strokeWidth=1.6).encode(x=x, y=y, strokeDash=dash),
-        base.mark_circle(size=50, color=theme.FIELD).encode(x=x, y=y, tooltip=tooltip),
-        base.transform_filter("!datum.is_right").mark_text(align="left", dy=-10).encode(x=x, y=y, text="label:N"),
-        base.transform_filter("datum.is_right").mark_text(align="right", dy=-10).encode(x=x, y=y, text="label:N"),
+        base.mark_circle(size=50).encode(x=x, y=y, color=colour, tooltip=tooltip),
+        _label(base.transform_filter("!datum.is_right"), x, y, is_right=False),
+        _label(base.transform_filter("datum.is_right"), x, y, is_right=True),
     )
+
+
+def _label(marked: alt.Chart, x: alt.X, y: alt.Y, *, is_right: bool) -> alt.Chart:
+    """Names beside their marks, towards the middle of the panel."""
+    lined = marked.transform_filter("datum.label").transform_calculate(lines=theme.wrapped(_LETTERS))
+    side: dict[str, Any] = {"align": "right", "dx": -8} if is_right else {"align": "left", "dx": 8}
+    return lined.mark_text(**side).encode(x=x, y=y, text="lines:N")
 
 
 def _mean_rule(mean: float, axis: str) -> alt.Chart:

@@ -237,8 +237,13 @@ def without_nonfinite(value: Any) -> Any:
 
 
 def text_series(name: str, values: Sequence[Any]) -> pl.Series:
-    """A text column from decoded values; the usual all-text column costs no loop."""
+    """A text column from decoded values; the usual columns, all text or all whole numbers, cost no loop."""
+    kinds = set(map(type, values)) - {type(None)}
     try:
-        return pl.Series(name, values, dtype=pl.String, strict=True)
-    except (TypeError, UnicodeError, pl.exceptions.PolarsError):
-        return pl.Series(name, [as_text(value) for value in values], dtype=pl.String)
+        if kinds <= {str}:
+            return pl.Series(name, values, dtype=pl.String, strict=True)
+        if kinds == {int}:
+            return pl.Series(name, values, dtype=pl.Int64, strict=True).cast(pl.String)
+    except (UnicodeError, OverflowError, TypeError, pl.exceptions.PolarsError):
+        pass  # half a surrogate pair, or a number that no column holds
+    return pl.Series(name, [as_text(value) for value in values], dtype=pl.String)

@@ -1,0 +1,721 @@
+"""How varied the questions are: how they open, in what words, about what, and how near the nearest two come."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from gamut_analysis import diversity, paths, structure
+from gamut_analysis.chapters.common import BENCHMARK, cannot, captioned, titled
+from gamut_analysis.charts import grids, panels, words
+from gamut_analysis.compiler import questions_frame
+from gamut_analysis.display import (
+    Figure,
+    Table,
+    Text,
+    count,
+    format_count,
+    format_names,
+    format_number,
+    format_percent,
+    interval,
+    number,
+    percent,
+    text,
+)
+from gamut_analysis.errors import InputError
+from gamut_analysis.rubric import load_rubrics
+from gamut_analysis.study import Study
+from gamut_analysis.vocabulary import VARIANT_LABELS, VARIANTS
+
+PLACEHOLDER = "Simulated question "  # what the simulator of the paper world writes in place of a question
+OPENINGS = {"first_word": "1 word", "first_two_words": "2 words", "first_three_words": "3 words"}
+MEASURES = {
+    "distinct_1": "Different words, of all words",
+    "distinct_2": "Different pairs of words, of all pairs",
+    "distinct_3": "Different triples of words, of all triples",
+    "mtld": "MTLD: words before they begin to repeat",
+    "vendi_score": "Vendi score: worth so many unlike questions",
+    "self_bleu": "Self-BLEU against all other questions",
+    "repeated_4": "Questions that share four words in a row with another",
+    "compression_ratio": "Compression ratio",
+    "mean_similarity": "Mean similarity of two questions (cosine)",
+}
+_SHOWN = {
+    "distinct_2": "Different pairs",
+    "self_bleu": "Self-BLEU",
+    "mtld": "MTLD",
+    "mean_similarity": "Mean similarity",
+}
+_FIRST_WORDS = 15
+_CLOSEST = 10
+_NONE = "This data delivers no question texts, so nothing can be said of their words."
+_PLACEHOLDERS = (
+    "The question texts of this data are placeholders, and the sample that would stand in did not come along."
+)
+_FEW = "So few questions cannot tell how varied they are."
+
+
+# --- frames -----------------------------------------------------------------------------------------------------------
+
+
+def texts(study: Study) -> pl.DataFrame:
+    """The questions of the variant that have a text, with their words.
+
+    Where the texts of the data are placeholders, the questions of the sample that ships stand in for them.
+    """
+    return _texts_of(study, study.variant)
+
+
+def _texts_of(study: Study, variant: str) -> pl.DataFrame:
+    asked = _sample_questions() if has_placeholders(study) else study.all_questions
+    told = asked.filter(variant=variant).select("question_id", "question", "domain").sort("question_id")
+    return told.with_columns(diversity.words_of(told["question"])).filter(pl.col("words").list.len() > 0)
+
+
+def has_placeholders(study: Study) -> bool:
+    """Whether the simulator wrote the texts of the data."""
+    told = study.questions["question"].drop_nulls()
+    return len(told) > 0 and bool(told.str.starts_with(PLACEHOLDER).all())
+
+
+@cache
+def _sample_questions() -> pl.DataFrame:
+    """The questions of the written sample; empty where it did not come with the installation."""
+    folder = paths.sample() / "questions"
+    return questions_frame(load_rubrics([folder]) if folder.is_dir() else [])
+
+
+def no_texts(study: Study) -> str:
+    """Why the words of the questions cannot be measured."""
+    return _PLACEHOLDERS if has_placeholders(study) else _NONE
+
+
+def openings(texts: pl.DataFrame) -> pl.DataFrame:
+    """Length and opening of each text."""
+    return diversity.openings(texts["words"])
+
+
+def vectors(study: Study, texts: pl.DataFrame) -> Any:
+    """What the texts are compared by: embeddings if a file of them lies beside the database, TF-IDF of all words else.
+
+    The file is named as the database with the ending ``.embeddings.parquet``: columns question_id, variant and
+    embedding (a list of numbers), made by any model, offline. Raises InputError where a question has none.
+    """
+    path = embeddings_file(study)
+    if path is None:
+        return diversity.tfidf(texts["words"])[0]
+    told = pl.read_parquet(path).filter(pl.col("variant") == study.variant)
+    joined = texts.select("question_id").join(told, on="question_id", how="left", maintain_order="left")
+    if joined["embedding"].null_count():
+        lacking = joined.filter(pl.col("embedding").is_null())["question_id"][0]
+        raise InputError(f"{path}: no embedding for question {lacking!r}; one is needed for each, or no such file")
+    return np.array(joined["embedding"].to_list(), dtype=float)
+
+
+def embeddings_file(study: Study) -> Path | None:
+    """The file of embeddings of these questions, if there is one."""
+    path = study.path.with_suffix(".embeddings.parquet")
+    return path if path.is_file() and not has_placeholders(study) else None
+
+
+def cosines(study: Study, texts: pl.DataFrame) -> np.ndarray:
+    """How alike every two questions are."""
+    return diversity.similarity(vectors(study, texts)) if texts.height else np.zeros((0, 0))
+
+
+def _basis(study: Study) -> str:
+    return "embeddings" if embeddings_file(study) else "TF-IDF of their words"
+
+
+def variety(study: Study, texts: pl.DataFrame, cosine: np.ndarray) -> pl.DataFrame:
+    """Every measure of variety, for all questions and at a fixed number of them."""
+    rows = diversity.diversity(texts, cosine, seed=study.seed)
+    return rows.with_columns(label=pl.col("measure").replace(MEASURES))
+
+
+def topics(study: Study, texts: pl.DataFrame) -> pl.DataFrame:
+    """The topic of each question among all of them, with its domain."""
+    found = diversity.topics(texts, seed=study.seed)
+    return found.join(texts.select("question_id", "domain"), on="question_id", maintain_order="left")
+
+
+def domain_topics(study: Study, texts: pl.DataFrame) -> pl.DataFrame:
+    """Topics found within each domain: domain, topic, name, share with its interval, stability; or the reason."""
+    parts = []
+    for (domain,), part in texts.drop_nulls("domain").partition_by("domain", as_dict=True).items():
+        found = diversity.topics(part, number=_topics_of(part.height), seed=study.seed)
+        shares = diversity.topic_shares(found).with_columns(
+            stability=pl.lit(found["stability"][0], dtype=pl.Float64), reason=pl.lit(None, dtype=pl.String)
+        )
+        if shares.is_empty():
+            reason = pl.DataFrame({"n": [part.height], "reason": [found["reason"][0]]})
+            shares = pl.concat([shares, reason], how="diagonal_relaxed")
+        parts.append(shares.with_columns(domain=pl.lit(domain)))
+    return pl.concat(parts).sort("n", "domain", "topic", descending=[True, False, False]) if parts else pl.DataFrame()
+
+
+def _topics_of(questions: int) -> int:
+    """As many as the paper prints of a domain: four or five, fewer where there are few questions."""
+    return int(np.clip(questions // 20, 2, 5))
+
+
+def no_published(study: Study) -> str:
+    """Why the paper's numbers do not stand beside ours; empty for GAMUT, and for the sample, which has its shape."""
+    if study.dataset.get("benchmark") != BENCHMARK and not _is_sample(study):
+        return "This data is not GAMUT's, so the paper has no numbers to stand beside these."
+    if study.variant != VARIANTS[0]:
+        return "The paper describes its multimodal questions; these are their text-only wordings."
+    return ""
+
+
+def published(study: Study) -> pl.DataFrame:
+    """What the paper prints of its questions; empty where it cannot stand beside ours."""
+    rows = pl.read_csv(paths.published() / "diversity.csv", schema_overrides={"value": pl.Float64})
+    return rows.head(0) if no_published(study) else rows
+
+
+def _published(study: Study, statistic: str) -> float | None:
+    rows = published(study).filter(statistic=statistic)
+    return float(rows["value"][0]) / 100 if rows.height else None
+
+
+# --- the answer -------------------------------------------------------------------------------------------------------
+
+
+def source_note(study: Study, texts: pl.DataFrame) -> Text:
+    """Whose words these are."""
+    if texts.is_empty():
+        return cannot("texts", no_texts(study))
+    values = {"n": texts.height, "variant": VARIANT_LABELS[study.variant].lower(), "basis": _basis(study)}
+    template = "{n:count} {variant} questions have a text. "
+    if has_placeholders(study):
+        template = (
+            "**The question texts of this data are placeholders that the simulator wrote.** What follows is about the "
+            "{n:count} {variant} questions of the sample that ships with this project instead. "
+        )
+    if _is_sample(study):
+        template += "**These texts are not simulated**: people wrote them for the sample, and they are not GAMUT's. "
+    elif study.dataset["simulated"]:
+        template += "The data is simulated; the texts are as delivered. "
+    return Text("texts", template + "Similarity of questions is the cosine of {basis}.", values)
+
+
+def answer(
+    study: Study, texts: pl.DataFrame, openings: pl.DataFrame, variety: pl.DataFrame, cosine: np.ndarray
+) -> Text:
+    """How long questions are, how they open, and how near they come to one another."""
+    if texts.is_empty():
+        return cannot("answer", no_texts(study))
+    median, low, high = structure.median_interval(openings["words"].cast(pl.Float64).to_numpy())
+    share = diversity.top_share(openings["first_two_words"], seed=study.seed)
+    near = diversity.near_duplicates(cosine, texts["question_id"].to_list())
+    values: dict[str, Any] = {
+        "median": (median, low, high),
+        "top": diversity.TOP,
+        "share": share,
+        "others": _other_share(openings),
+        "near": near["questions"],
+        "n": texts.height,
+        "threshold": diversity.DUPLICATE,
+    }
+    template = (
+        "**Half of the questions have {median:number_interval.1} words or more, and the {top:count} most common "
+        "two-word openings begin {share:percent_interval.0} % of them**; {others:percent_interval.0} % begin with no "
+        "interrogative. "
+    )
+    template += (
+        "**No question nearly repeats another**"
+        if not near["questions"]
+        else "{near:count} of {n:count} questions nearly repeat another (cosine {threshold:number.1} or more)"
+    )
+    vendi = variety.filter(measure="vendi_score").row(0, named=True)
+    if vendi["estimate"] is not None:
+        values |= {"vendi": vendi, "size": vendi["size"]}
+        template += ", and {size:count} of them are worth {vendi:number_interval.1} entirely unlike ones (Vendi score)"
+    return Text("answer", template + ".", values)
+
+
+def _other_share(openings: pl.DataFrame) -> dict[str, Any]:
+    """Share of questions that begin with no interrogative."""
+    rows = openings.select(
+        first_word=pl.when("opens_with_interrogative").then(pl.lit("interrogative")).otherwise(pl.lit("other")),
+        opens_with_interrogative="opens_with_interrogative",
+    )
+    found = diversity.first_words(rows).filter(first_word="other")
+    if found.is_empty():
+        none = diversity.first_words(rows)["n"][0]
+        return {"estimate": 0.0, "low": 0.0, "high": 1 - float(diversity.first_words(rows)["low"][0]), "n": none}
+    return found.row(0, named=True)
+
+
+# --- length and openings ----------------------------------------------------------------------------------------------
+
+
+def lengths(study: Study, openings: pl.DataFrame) -> Figure | Text:
+    """How many words questions have."""
+    if openings.is_empty():
+        return cannot("question-lengths", no_texts(study))
+    counted = openings.group_by("words").agg(pl.len().alias("questions")).sort("words")
+    counted = counted.with_columns(panel=pl.lit(""))
+    middle = float(np.median(openings["words"].to_numpy()))
+    shown = format_number(middle, 0 if middle == round(middle) else 1)
+    marks = pl.DataFrame({"panel": [""], "value": [middle], "label": [f"median {shown}"]})
+    chart = panels.bar_panels(
+        counted,
+        panel="panel",
+        panels=[""],
+        x="words",
+        count="questions",
+        x_title="Words of a question",
+        count_title="Questions",
+        marks=marks,
+        height=150,
+    )
+    tenth, most = (int(openings["words"].quantile(share, "nearest") or 0) for share in (0.1, 0.9))
+    title = f"Four of five questions have {tenth} to {most} words"
+    caption = captioned(study, f"Number of questions by number of words; line: median. n = {openings.height}.")
+    return Figure("question-lengths", titled(study, chart, title, _what(study)), caption, title, counted.drop("panel"))
+
+
+def _what(study: Study) -> str:
+    whose = " of the sample, whose texts are not simulated" if _is_sample(study) else ""
+    return f"{VARIANT_LABELS[study.variant]} questions{whose}"
+
+
+def _is_sample(study: Study) -> bool:
+    """Whether the texts are the ones that people wrote for this project."""
+    return has_placeholders(study) or (bool(study.dataset["simulated"]) and study.dataset["name"] == "sample")
+
+
+def coverage(study: Study, openings: pl.DataFrame) -> Figure | Text:
+    """How many questions the most common openings cover, for openings of one, two and three words."""
+    if openings.is_empty():
+        return cannot("opening-coverage", no_texts(study))
+    curves = pl.concat(
+        diversity.opening_coverage(openings[column]).with_columns(kind=pl.lit(kind))
+        for column, kind in OPENINGS.items()
+    )
+    printed = _published(study, "top_25_openings_share")
+    chart = words.coverage(curves, kinds=list(OPENINGS.values()), top=diversity.TOP, reference=printed)
+    own = curves.filter(kind="2 words", rank=min(diversity.TOP, curves.filter(kind="2 words").height))["covered"][0]
+    title = f"The {diversity.TOP} most common two-word openings cover {format_percent(own, 0)} % of the questions"
+    told = ["Openings of one, two and three words from the most common down, and the questions that they cover."]
+    told += ["Open diamond: the paper says that its 25 commonest cover less than this."] if printed else []
+    caption = captioned(study, *told, f"n = {openings.height} questions.")
+    return Figure("opening-coverage", titled(study, chart, title, _what(study)), caption, title, curves)
+
+
+def tree(study: Study, openings: pl.DataFrame) -> Figure | Text:
+    """The first three words of all questions as a tree."""
+    if openings.is_empty():
+        return cannot("opening-tree", no_texts(study))
+    least = max(2, round(openings.height / 200))
+    branches = diversity.opening_tree(openings["first_three_words"], least=least)
+    first = branches.filter(pl.col("depth") == 1).row(0, named=True)
+    title = (
+        f"The most common first word is “{first['word']}”, in {format_percent(first['share'], 0)} % of the questions"
+    )
+    caption = captioned(
+        study,
+        f"First, second and third word from left to right; heights are shares of questions. “…”: branches of fewer "
+        f"than {least} questions together. n = {openings.height} questions.",
+    )
+    return Figure("opening-tree", titled(study, words.tree(branches), title, _what(study)), caption, title, branches)
+
+
+def first_words(study: Study, openings: pl.DataFrame) -> Figure | Text:
+    """How often questions begin with each word, interrogatives told apart."""
+    if openings.is_empty():
+        return cannot("first-words", no_texts(study))
+    rows = diversity.first_words(openings)
+    other = _other_share(openings)
+    title = f"{format_percent(other['estimate'], 0)} % of the questions begin with no interrogative"
+    caption = captioned(
+        study,
+        f"The {min(_FIRST_WORDS, rows.height)} most common of {rows.height} first words; filled: interrogatives (what, "
+        f"how, is, can, ...); open: others. Lines: 95 % Wilson intervals. n = {openings.height} questions.",
+    )
+    chart = words.openers(rows.head(_FIRST_WORDS))
+    return Figure("first-words", titled(study, chart, title, _what(study)), caption, title, rows)
+
+
+def openings_text(study: Study, openings: pl.DataFrame) -> Text:
+    """How many different openings there are, and what the commonest cover."""
+    if openings.is_empty():
+        return cannot("opening-coverage-text", no_texts(study))
+    rows = {kind: diversity.top_share(openings[column], seed=study.seed) for column, kind in OPENINGS.items()}
+    values: dict[str, Any] = {"top": diversity.TOP, "n": openings.height}
+    told = []
+    for place, (kind, row) in enumerate(rows.items()):
+        values |= {f"openings{place}": row["openings"], f"share{place}": row}
+        told.append(f"{{openings{place}:count}} of {kind} ({{share{place}:percent_interval.0}} %)")
+    template = "{n:count} questions have so many different openings, and the {top:count} commonest so large a share: "
+    return Text("opening-coverage-text", template + format_names(told) + ".", values)
+
+
+# --- words ------------------------------------------------------------------------------------------------------------
+
+
+def variety_table(study: Study, variety: pl.DataFrame) -> Table | Text:
+    """Every measure for all questions and at a fixed number of them."""
+    if variety["n"][0] == 0:
+        return cannot("variety", no_texts(study))
+    if variety["estimate"].null_count() == variety.height:
+        return cannot("variety", _FEW)
+    size, n = int(variety["size"][0]), int(variety["n"][0])
+    columns: dict[str, Any] = {
+        "label": text("Measure"),
+        "more": text("Higher is more"),
+        "whole": number(f"All {format_count(n)}", digits=3),
+        "estimate": interval(f"{size} of them", of="number", digits=3),
+    }
+    caption = captioned(
+        study,
+        f"How varied the questions are. Most measures depend on the number of texts, so compare collections by the "
+        f"last column: the mean over samples of {size} questions drawn without replacement, with a 95 % interval from "
+        f"those samples (no bootstrap: a question drawn twice would pass for a repetition).",
+    )
+    return Table("variety", variety, columns, caption)
+
+
+def wordings_table(study: Study, texts: pl.DataFrame) -> Table | Text:
+    """Multimodal and text-only wordings of the same questions side by side."""
+    told = {variant: _texts_of(study, variant) for variant in VARIANTS}
+    both = set.intersection(*(set(frame["question_id"]) for frame in told.values()))
+    if texts.is_empty():
+        return cannot("wordings", no_texts(study))
+    if len(both) < diversity.FEWEST:
+        return cannot("wordings", "Too few questions have a text in both variants to compare their wordings.")
+    tables = []
+    for variant, frame in told.items():
+        same = frame.filter(pl.col("question_id").is_in(list(both)))
+        cosine = diversity.similarity(diversity.tfidf(same["words"])[0])
+        tables.append(diversity.diversity(same, cosine, seed=study.seed).with_columns(variant=pl.lit(variant)))
+    rows = pl.concat(tables).with_columns(label=pl.col("measure").replace(MEASURES))
+    wide = rows.pivot("variant", index=["label", "more", "size", "n"], values=["estimate", "low", "high"])
+    columns: dict[str, Any] = {"label": text("Measure"), "more": text("Higher is more")}
+    columns |= {
+        f"estimate_{variant}": interval(
+            VARIANT_LABELS[variant], low=f"low_{variant}", high=f"high_{variant}", of="number", digits=3
+        )
+        for variant in VARIANTS
+    }
+    caption = captioned(
+        study,
+        f"The two wordings of the same {len(both)} questions, both at {wide['size'][0]} questions drawn together; "
+        f"similarity by TF-IDF.",
+    )
+    return Table("wordings", wide, columns, caption)
+
+
+def by_domain(study: Study, texts: pl.DataFrame, cosine: np.ndarray) -> Figure | Text:
+    """How varied the questions of each domain are, all at one number of questions."""
+    if texts.is_empty():
+        return cannot("variety-by-domain", no_texts(study))
+    rows = diversity.diversity_by(texts, cosine, "domain", seed=study.seed).drop_nulls("estimate")
+    if rows["domain"].n_unique() < 2:
+        return cannot(
+            "variety-by-domain", "Fewer than two domains have enough questions to compare how varied they are."
+        )
+    shown = rows.filter(pl.col("measure").is_in(list(_SHOWN))).with_columns(
+        panel=pl.col("measure").replace_strict(_SHOWN, return_dtype=pl.String)
+    )
+    order = rows.filter(measure="distinct_2").sort("estimate", descending=True)["domain"].to_list()
+    titles = {_SHOWN[name]: f"higher: more {diversity.MEASURES[name]}" for name in _SHOWN}
+    chart = panels.dot_panels(
+        shown, panel="panel", panels=list(_SHOWN.values()), row="domain", order=order, titles=titles, digits=3
+    )
+    size = int(rows["size"][0])
+    title = f"At {size} questions each, {order[0]} repeats the fewest pairs of words and {order[-1]} the most"
+    caption = captioned(
+        study,
+        f"Means over samples of {size} questions from each domain of {diversity.FEWEST} or more, with 95 % intervals. "
+        f"Domains by the share of different pairs of words.",
+    )
+    return Figure("variety-by-domain", titled(study, chart, title, _what(study)), caption, title, shown)
+
+
+# --- neighbours -------------------------------------------------------------------------------------------------------
+
+
+def closest(study: Study, texts: pl.DataFrame, cosine: np.ndarray) -> Table | Text:
+    """The pairs of questions that are most alike, to be read."""
+    pairs = diversity.closest_pairs(cosine, texts["question_id"].to_list(), most=_CLOSEST)
+    if pairs.is_empty():
+        return cannot("closest-questions", no_texts(study) if texts.is_empty() else _FEW)
+    told = texts.select("question_id", "question")
+    for end in ("a", "b"):
+        pairs = pairs.join(
+            told.rename({"question_id": f"question_{end}", "question": f"text_{end}"}),
+            on=f"question_{end}",
+            maintain_order="left",
+        )
+    columns = {
+        "text_a": text("Question", sub="question_a"),
+        "text_b": text("Its nearest", sub="question_b"),
+        "similarity": number("Similarity", digits=2),
+    }
+    return Table(
+        "closest-questions", pairs, columns, captioned(study, f"The closest pairs, by cosine of {_basis(study)}.")
+    )
+
+
+def closest_text(study: Study, texts: pl.DataFrame, cosine: np.ndarray) -> Text:
+    """How many questions are near duplicates, and how alike nearest neighbours are."""
+    near = diversity.nearest(cosine, texts["question_id"].to_list())
+    if near.is_empty():
+        return cannot("closest-questions-text", no_texts(study) if texts.is_empty() else _FEW)
+    share = diversity.near_duplicates(cosine, texts["question_id"].to_list())
+    values = {
+        "share": share,
+        "threshold": diversity.DUPLICATE,
+        "median": float(np.median(near["similarity"].to_numpy())),
+        "most": float(near["similarity"][0]),
+    }
+    return Text(
+        "closest-questions-text",
+        "**{share:percent_interval} %** of the questions have a near duplicate (cosine {threshold:number.1} or more). "
+        "The nearest neighbour of a question has a cosine of {median:number.2} in the middle and {most:number.2} at "
+        "most.",
+        values,
+    )
+
+
+# --- topics and map ---------------------------------------------------------------------------------------------------
+
+
+def domains_table(study: Study) -> Table | Text:
+    """How many questions each domain has, beside the printed counts."""
+    rows = study.questions.drop_nulls("domain").group_by("domain").agg(pl.len().cast(pl.Int64).alias("questions"))
+    if rows.is_empty():
+        return cannot("question-domains", "The questions of this data have no domain.")
+    printed = published(study).filter(pl.col("statistic") == "questions")
+    printed = printed.select(pl.col("scope").alias("domain"), pl.col("value").cast(pl.Int64).alias("printed"))
+    wide = rows.join(printed, on="domain", how="left").sort("questions", "domain", descending=[True, False])
+    wide = wide.with_columns(share=pl.col("questions") / pl.col("questions").sum(), reason=pl.lit("not printed"))
+    columns: dict[str, Any] = {"domain": text("Domain"), "questions": count("Questions"), "share": percent("Share")}
+    if wide["printed"].null_count() < wide.height:
+        columns["printed"] = count("Published")
+    even = diversity.evenness(study.questions["domain"])
+    caption = captioned(
+        study,
+        f"Questions of this data by domain, spread as evenly as over {format_number(even['effective'], 1)} domains of "
+        f"one size.",
+    )
+    return Table("question-domains", wide, columns, caption)
+
+
+def topic_grid(study: Study, topics: pl.DataFrame) -> Figure | Text:
+    """What share of each domain's questions falls on each topic of all questions."""
+    placed = topics.drop_nulls(["topic", "domain"])
+    if placed.is_empty():
+        reason = next(iter(topics["reason"].drop_nulls()), None) if topics.height else no_texts(study)
+        return cannot("question-topics", f"No topics: {reason}." if topics.height else str(reason))
+    asked = topics.drop_nulls("domain").group_by("domain").agg(pl.len().alias("n"))
+    cells = placed.group_by("topic", "name", "domain").agg(pl.len().alias("questions")).join(asked, on="domain")
+    cells = cells.with_columns(share=pl.col("questions") / pl.col("n")).sort("topic", "domain")
+    rows = cells.select("topic", "name").unique().sort("topic")["name"].to_list()
+    columns = asked.sort("n", "domain", descending=[True, False])["domain"].to_list()
+    chart = grids.heat(cells, row="name", column="domain", value="share", rows=rows, columns=columns, title="Per cent")
+    top = cells.sort("share", "topic", descending=[True, False]).row(0, named=True)
+    title = f"“{top['name']}” takes {format_percent(top['share'], 0)} % of {top['domain']}, the most of any topic"
+    lone = topics["topic"].null_count()
+    caption = captioned(
+        study,
+        f"Per cent of a domain's questions by topic; topics are factors of TF-IDF, named by their weightiest words. "
+        f"{lone} questions share no content word with another one and have no topic. Agreement with fits from random "
+        f"starts (adjusted Rand): {format_number(topics['stability'][0], 2)}. n = {topics.height} questions.",
+    )
+    return Figure("question-topics", titled(study, chart, title, _what(study)), caption, title, cells)
+
+
+def topics_table(study: Study, topics: pl.DataFrame) -> Table | Text:
+    """Topics within each domain, named by their terms, beside the ones that the paper prints, by size."""
+    if topics.is_empty():
+        has_texts = not texts(study).is_empty()
+        return cannot("domain-topics", "The questions of this data have no domain." if has_texts else no_texts(study))
+    sizes = topics.group_by("domain").agg(pl.col("n").max(), pl.col("reason").first())
+    found = topics.drop_nulls("topic").drop("n", "reason")
+    printed = _printed_topics(study).filter(pl.col("domain").is_in(sizes["domain"].to_list()))
+    if found.is_empty() and printed.is_empty():
+        largest = sizes.sort("n", "domain", descending=[True, False]).row(0, named=True)
+        return cannot("domain-topics", f"{largest['domain']}, the largest domain, has {largest['reason']}.")
+    rows = found.join(printed, on=["domain", "topic"], how="full", coalesce=True).join(sizes, on="domain")
+    rows = rows.sort("n", "domain", "topic", descending=[True, False, False]).with_columns(
+        pl.coalesce("reason", pl.lit("no further topic")), not_printed=pl.lit("not printed")
+    )
+    columns: dict[str, Any] = {
+        "domain": text("Domain"),
+        "name": text("Topic, by its words"),
+        "estimate": interval("Share", of="percent"),
+        "stability": number("Stability", help="Adjusted Rand index with fits from random starts"),
+    }
+    if printed.height:
+        columns |= {
+            "printed_name": text("Published, by size", reason="not_printed"),
+            "printed": percent("Share", digits=0, reason="not_printed"),
+        }
+    caption = captioned(
+        study,
+        "Topics within each domain, the largest first. The paper names its topics by reading, ours are named by their "
+        "words: they stand beside each other by size, and need not mean the same.",
+    )
+    return Table("domain-topics", rows, columns, caption)
+
+
+def _printed_topics(study: Study) -> pl.DataFrame:
+    """The printed topics of each domain by size."""
+    rows = published(study).filter(pl.col("statistic").str.starts_with("topic: "))
+    return rows.select(
+        pl.col("scope").alias("domain"),
+        pl.col("value").rank("ordinal", descending=True).over("scope").cast(pl.Int64).alias("topic"),
+        pl.col("statistic").str.strip_prefix("topic: ").alias("printed_name"),
+        (pl.col("value") / 100).alias("printed"),
+    )
+
+
+def question_map(study: Study, texts: pl.DataFrame) -> Figure | Text:
+    """All questions on a plane, like ones close together, a panel for each domain."""
+    placed = texts.drop_nulls("domain")
+    if placed.is_empty():
+        return cannot(
+            "question-map", no_texts(study) if texts.is_empty() else "The questions of this data have no domain."
+        )
+    cosine = _content_similarity(study, placed)
+    linked = (cosine - np.eye(len(cosine))).max(axis=1) > 0
+    kept = placed.filter(pl.Series(linked))
+    if kept.height < diversity.FEWEST:
+        return cannot("question-map", _FEW)
+    cosine = cosine[np.ix_(linked, linked)]
+    places = diversity.layout(cosine, seed=study.seed)
+    points = kept.select("question_id", "question", "domain").with_columns(
+        x=pl.Series(places[:, 0]).round(4), y=pl.Series(places[:, 1]).round(4)
+    )
+    home = diversity.neighbours_at_home(cosine, kept["domain"].to_list())
+    sizes = kept.group_by("domain").agg(pl.len().alias("n")).sort("n", "domain", descending=[True, False])
+    title = (
+        f"{format_percent(home['estimate'], 0)} % of the questions have their nearest neighbour in their own domain "
+        f"({format_percent(home['chance'], 0)} % by chance)"
+    )
+    left_out = placed.height - kept.height
+    told = [f"Each dot a question; those with like words ({_basis(study)}) lie close. Axes mean nothing."]
+    told += [f"{left_out} questions share no content word with any other and are left out."] if left_out else []
+    caption = captioned(study, *told, f"In colour: the questions of the domain. n = {kept.height} questions.")
+    chart = words.map_of(points, groups=sizes["domain"].to_list())
+    return Figure("question-map", titled(study, chart, title, _what(study)), caption, title, points)
+
+
+def _content_similarity(study: Study, placed: pl.DataFrame) -> np.ndarray:
+    """Similarity by what questions are about: words of asking and stop words left out, or embeddings."""
+    if embeddings_file(study):
+        return diversity.similarity(vectors(study, placed))
+    return diversity.similarity(diversity.tfidf(placed["words"], without=diversity.content_words())[0])
+
+
+# --- beside the paper -------------------------------------------------------------------------------------------------
+
+
+def beside_published(study: Study, openings: pl.DataFrame) -> pl.DataFrame:
+    """Ours beside what the paper prints of all its questions: median length, openings, interrogatives."""
+    if openings.is_empty() or no_published(study):
+        return pl.DataFrame()
+    median, low, high = structure.median_interval(openings["words"].cast(pl.Float64).to_numpy())
+    words_ = published(study).filter(statistic="question_words_median")["value"][0]
+    rows = [
+        {
+            "figure": "Words of a question, median",
+            "unit": "words",
+            "estimate": median,
+            "low": low,
+            "high": high,
+            "printed": f"{words_:.0f}",
+            "inside": _word(low is not None and low <= words_ + 0.5 and high >= words_ - 0.5),
+        }
+    ]
+    bound = _published(study, "top_25_openings_share") or 1.0
+    for column, kind in OPENINGS.items():
+        share = diversity.top_share(openings[column], seed=study.seed)
+        below = share["high"] is not None and share["high"] < bound
+        above = share["low"] is not None and share["low"] >= bound
+        verdict = "holds" if below else "does not hold" if above else "not told"
+        rows.append(
+            {
+                "figure": f"Share of the {diversity.TOP} most common openings of {kind}",
+                "unit": "%",
+                **{name: _hundred(share[name]) for name in ("estimate", "low", "high")},
+                "printed": f"less than {100 * bound:.0f}",
+                "inside": verdict,
+            }
+        )
+    other = _other_share(openings)
+    printed = _published(study, "non_interrogative_opening_share") or 0.0
+    rows.append(
+        {
+            "figure": "Begin with no interrogative",
+            "unit": "%",
+            **{name: _hundred(other[name]) for name in ("estimate", "low", "high")},
+            "printed": f"about {100 * printed:.1f}",
+            "inside": _word(other["low"] <= printed <= other["high"]),
+        }
+    )
+    return pl.DataFrame(rows)
+
+
+def _word(inside: bool) -> str:
+    return "inside" if inside else "outside"
+
+
+def _hundred(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
+def published_table(study: Study, beside: pl.DataFrame) -> Table | None:
+    """Ours beside the published."""
+    if beside.is_empty():
+        return None
+    columns = {
+        "figure": text("Figure"),
+        "estimate": interval("Ours", of="number"),
+        "unit": text("Unit"),
+        "printed": text("Published", align="right"),
+        "inside": text("Published lies"),
+    }
+    caption = (
+        "Our numbers with 95 % intervals beside the printed ones. The paper's number does not say how many words an "
+        "opening has, so ours is given for one, two and three; “less than” holds where all of the interval lies below."
+    )
+    return Table("questions-published", beside, columns, captioned(study, caption))
+
+
+def published_note(study: Study, beside: pl.DataFrame) -> Text:
+    """What a comparison with the paper's numbers means here, or why there is none."""
+    if reason := no_published(study):
+        return cannot("published", reason)
+    if beside.is_empty():
+        return cannot("published", no_texts(study))
+    if _is_sample(study):
+        return Text(
+            "published",
+            "The questions of the sample were written for this project after the paper's description: where they "
+            "agree with its numbers, they were written well, and nothing follows about GAMUT.",
+            {},
+        )
+    agree = beside.filter(pl.col("inside").is_in(["inside", "holds"])).height
+    template = "**{agree:count} of {n:count}** printed numbers agree with ours."
+    return Text("published", template, {"agree": agree, "n": beside.height})
+
+
+def limits(study: Study) -> Text:
+    """What measures of variety do not show."""
+    told = [
+        "All measures here are of words. Two questions in other words may ask the same, and one wording can ask very "
+        "different things of two pictures.",
+        "Stop words and interrogatives are English ones; for other languages openings and topics say little.",
+        "A map of many dimensions on a plane puts some questions together that are not alike.",
+    ]
+    if not embeddings_file(study):
+        told.append("TF-IDF knows no synonyms; embeddings, where they lie beside the database, are used instead.")
+    return Text("limits", " ".join(told), {})

@@ -1,0 +1,69 @@
+"""Figures of question texts draw from a few rows, whatever the words are."""
+
+import polars as pl
+import pytest
+import vl_convert
+
+from gamut_analysis import diversity
+from gamut_analysis.charts import words
+
+OPENINGS = pl.Series(["what is this", "what is that", "if only </script>", "if only we", "模型 is what", "a.b c[d] e"])
+DOMAINS = ["a.b", 'it\'s: "quoted"', "模型", "if"]
+
+
+def curves() -> pl.DataFrame:
+    return diversity.opening_coverage(OPENINGS).with_columns(kind=pl.lit("3 words"))
+
+
+def openers() -> pl.DataFrame:
+    return diversity.first_words(diversity.openings(diversity.words_of(OPENINGS)))
+
+
+def points() -> pl.DataFrame:
+    rows = [(0.1 * i, -0.1 * i, DOMAINS[i % 4], f"question {i}") for i in range(8)]
+    return pl.DataFrame(rows, schema=["x", "y", "domain", "question"], orient="row")
+
+
+FIGURES = {
+    "coverage": lambda: words.coverage(curves(), kinds=["3 words"], top=25, reference=0.6),
+    "coverage_bare": lambda: words.coverage(curves(), kinds=["3 words"], top=2),
+    "tree": lambda: words.tree(diversity.opening_tree(OPENINGS)),
+    "openers": lambda: words.openers(openers()),
+    "map": lambda: words.map_of(points(), groups=DOMAINS),
+}
+
+
+def drawn(name: str) -> str:
+    return vl_convert.vegalite_to_svg(FIGURES[name]().to_dict())
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_draws_marks_and_the_same_each_time(name):
+    svg = drawn(name)
+    assert svg.count("<path") + svg.count("<text") > 5
+    assert svg == drawn(name)
+
+
+def test_words_that_a_program_would_take_for_its_own_are_drawn_as_words():
+    assert ">if<" in drawn("openers")
+    assert ">模型<" in drawn("openers")
+    assert "if only" not in drawn("tree"), "a column holds one word"
+
+
+def test_the_share_of_the_commonest_openings_stands_at_its_line():
+    # The two commonest of six openings cover 2 of 6 questions.
+    assert "3 words 33 %" in drawn("coverage_bare")
+
+
+def test_each_domain_has_a_panel_with_its_own_questions_in_colour():
+    spec = FIGURES["map"]().to_dict()
+    assert [panel["title"]["text"] for row in spec["vconcat"] for panel in row["hconcat"]] == DOMAINS
+    rows = next(iter(spec["datasets"].values()))
+    assert len(spec["datasets"]) == 1, "all panels share one copy of the questions"
+    assert sorted(row["panel"] for row in rows) == [0, 0, 1, 1, 2, 2, 3, 3]
+
+
+def test_a_question_of_no_shown_domain_stays_grey():
+    spec = words.map_of(points(), groups=DOMAINS[:2]).to_dict()
+    rows = next(iter(spec["datasets"].values()))
+    assert sorted(str(row["panel"]) for row in rows) == ["0", "0", "1", "1", "None", "None", "None", "None"]
