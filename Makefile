@@ -74,7 +74,7 @@ lint: $(READY)
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/sqlfluff lint --processes 2 --disable-progress-bar gamut_analysis/sql
-	@$(BIN)/nbstripout --verify notebooks/*.ipynb
+	@$(BIN)/nbstripout --verify --keep-id notebooks/*.ipynb
 
 bench: $(READY)
 	@$(BIN)/python -m tests.bench

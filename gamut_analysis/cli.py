@@ -98,6 +98,7 @@ def import_(
             manifest=manifest or "",
             strict=strict,
             progress=lambda step, n, of: bar.update(task, description=step, completed=n, total=of),
+            tell=lambda profile: out.print(Text(profile), soft_wrap=True),
         )
     out.print(_summary(target), soft_wrap=True)
     _print_rejects(target, limit=20)

@@ -2,7 +2,7 @@
 
 import hashlib
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from gamut_analysis import __version__, paths, tables
@@ -36,12 +36,22 @@ def database_of(data: str = "", manifest: str = "", *, strict: bool = False, pro
 
 
 def build(
-    folder: Path, target: Path, *, manifest: str = "", strict: bool = False, progress: Progress | None = None
+    folder: Path,
+    target: Path,
+    *,
+    manifest: str = "",
+    strict: bool = False,
+    progress: Progress | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> Built:
-    """Read a folder and build its database, and note what it was built from."""
+    """Read a folder and build its database, and note what it was built from; ``tell`` gets the profile of a release."""
     told = Path(manifest) if manifest else None
     stamp = _stamp(folder, told)
-    built = tables.build(read_folder(folder, told, progress), target, strict=strict, progress=progress)
+    delivery = read_folder(folder, told, progress)
+    if tell:
+        for profile in delivery.profiles:
+            tell(profile)
+    built = tables.build(delivery, target, strict=strict, progress=progress)
     _stamp_file(target).write_text(stamp, encoding="utf-8")
     return built
 

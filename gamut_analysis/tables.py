@@ -279,7 +279,8 @@ def _as_frame(relation: duckdb.DuckDBPyRelation) -> pl.DataFrame:
     kinds: dict[str, Any] = {}
     for name, kind in zip(relation.columns, relation.types, strict=True):
         if kind.id == "enum":
-            values = tuple(kind.children[0][1])
+            labels: Any = kind.children[0][1]
+            values = tuple(labels)
             kinds[name] = pl.Enum(values) if values in LABELS.values() else pl.String
     return relation.pl().with_columns(pl.col(name).cast(kind) for name, kind in kinds.items())
 
@@ -340,7 +341,8 @@ def _register(connection: duckdb.DuckDBPyConnection, name: str, frame: pl.DataFr
 
 def _distinct(frames: dict[str, pl.DataFrame], columns: Iterable[tuple[str, str]]) -> pl.Series:
     """The values that stand in some coded columns, sorted."""
-    values = [frames[table][column].dtype.categories.alias("given") for table, column in columns]
+    kinds: list[Any] = [frames[table][column].dtype for table, column in columns]
+    values = [kind.categories.alias("given") for kind in kinds]
     return pl.concat(values).unique().sort()
 
 

@@ -10,7 +10,7 @@ import vl_convert
 from gamut_analysis.charts import dots, grids, parts
 from gamut_analysis.vocabulary import TIER_LABELS, TIERS, VERDICTS
 
-NAMES = ["a.b", "c[d]", "it's: \"quoted\"", "模型", "a-very-long-model-name/with-a-path:free-2026-12-01-preview-final"]
+NAMES = ["a.b", "c[d]", 'it\'s: "quoted"', "模型", "a-very-long-model-name/with-a-path:free-2026-12-01-preview-final"]
 
 
 def board() -> pl.DataFrame:
@@ -29,7 +29,9 @@ def board() -> pl.DataFrame:
 
 
 def strips() -> pl.DataFrame:
-    rows = [(m, name, 0.1 * i, 0.05, 0.3, i == 0, "points") for m in ("Score", "Omission") for i, name in enumerate(NAMES)]
+    rows = [
+        (m, name, 0.1 * i, 0.05, 0.3, i == 0, "points") for m in ("Score", "Omission") for i, name in enumerate(NAMES)
+    ]
     return pl.DataFrame(rows, schema=["measure", "name", "value", "low", "high", "is_focus", "unit"], orient="row")
 
 
@@ -69,7 +71,9 @@ FIGURES = {
     "judges": lambda: dots.judges(board().rename({"name": "judge"})),
     "verdict_shares": lambda: parts.verdict_shares(shares(), order=NAMES, focus=NAMES[2]),
     "waterfall": lambda: parts.waterfall(losses(), score=0.55),
-    "heat": lambda: grids.heat(cells(), row="row", column="column", value="value", rows=NAMES, columns=NAMES, title="P"),
+    "heat": lambda: grids.heat(
+        cells(), row="row", column="column", value="value", rows=NAMES, columns=NAMES, title="P"
+    ),
     "spread": lambda: grids.spread(spread(), order=NAMES),
     "tiers": lambda: grids.tiers(profile(), order=NAMES),
 }

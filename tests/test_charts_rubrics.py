@@ -39,19 +39,29 @@ def bars() -> pl.DataFrame:
     return pl.DataFrame({"panel": ["one", "one", "two"], "members": [2, 5, 3], "items": [4, 1, 7]})
 
 
+def dots():
+    titles = dict.fromkeys("xy", "Points")
+    options = {"mark": "place", "zero": True, "shared": True, "focus": NAMES[1]}
+    return panels.dot_panels(
+        changes(), panel="panel", panels=["x", "y"], row="name", order=NAMES, titles=titles, **options
+    )
+
+
+def histogram():
+    columns = {"panel": "panel", "x": "members", "count": "items"}
+    marks = pl.DataFrame({"panel": ["one"], "value": [3.5], "label": ["median 3.5"]})
+    return panels.bar_panels(
+        bars(), panels=["one", "two"], x_title="Members", count_title="Items", marks=marks, **columns
+    )
+
+
 FIGURES = {
     "upset": lambda: rubrics.upset(combinations(), sizes(), sets=SETS),
     "baselines": lambda: rubrics.baselines(lists(), long=8),
     "baselines_short": lambda: rubrics.baselines(lists().head(1), long=8),
-    "dot_panels": lambda: panels.dot_panels(
-        changes(), panel="panel", panels=["x", "y"], row="name", order=NAMES, titles={"x": "Points", "y": "Points"},
-        mark="place", zero=True, shared=True, focus=NAMES[1],
-    ),
-    "bar_panels": lambda: panels.bar_panels(
-        bars(), panel="panel", panels=["one", "two"], x="members", count="items", x_title="Members", count_title="Items",
-        marks=pl.DataFrame({"panel": ["one"], "value": [3.5], "label": ["median 3.5"]}),
-    ),
-}  # fmt: skip
+    "dot_panels": dots,
+    "bar_panels": histogram,
+}
 
 
 def drawn(name: str) -> str:

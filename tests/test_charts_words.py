@@ -8,7 +8,7 @@ from gamut_analysis import diversity
 from gamut_analysis.charts import words
 
 OPENINGS = pl.Series(["what is this", "what is that", "if only </script>", "if only we", "模型 is what", "a.b c[d] e"])
-DOMAINS = ["a.b", 'it\'s: "quoted"', "模型", "if"]
+DOMAINS = ["a.b", 'it\'s: "quoted"', "模型", "c[d] </script>"]
 
 
 def curves() -> pl.DataFrame:
@@ -47,7 +47,7 @@ def test_a_figure_draws_marks_and_the_same_each_time(name):
 def test_words_that_a_program_would_take_for_its_own_are_drawn_as_words():
     assert ">if<" in drawn("openers")
     assert ">模型<" in drawn("openers")
-    assert "if only" not in drawn("tree"), "a column holds one word"
+    assert ">if 33 %<" in drawn("tree")
 
 
 def test_the_share_of_the_commonest_openings_stands_at_its_line():

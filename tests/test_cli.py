@@ -34,7 +34,11 @@ def gamut(monkeypatch, capsys):
 def folder(tmp_path):
     folder = tmp_path / "mine"
     folder.mkdir()
-    rows = ["model,judge,question_id,check_id,tier,verdict", "alpha,j,q1,c1,valuable,meets", "alpha,j,q1,c2,valuable,met"]
+    rows = [
+        "model,judge,question_id,check_id,tier,verdict",
+        "alpha,j,q1,c1,valuable,meets",
+        "alpha,j,q1,c2,valuable,met",
+    ]
     (folder / "verdicts.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     return folder
 

@@ -79,7 +79,13 @@ def stand_in(project: Path, name: str) -> None:
 def make(project: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     clean = {key: value for key, value in os.environ.items() if not key.startswith(("GAMUT", "MAKE", "MFLAGS"))}
     return subprocess.run(
-        ["make", *arguments], cwd=project, env=clean | environment, capture_output=True, text=True, check=False, timeout=60
+        ["make", *arguments],
+        cwd=project,
+        env=clean | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
     )
 
 
@@ -94,7 +100,10 @@ def test_a_model_reaches_python_as_typed_and_nothing_runs(project, text):
 @pytest.mark.parametrize("name", ["DATA", "MANIFEST", "JUDGE", "VARIANT", "SEED"])
 def test_every_other_value_reaches_python_as_typed(project, name):
     stand_in(project, name)
-    assert make(project, "report", "MODEL=x", f"{name}=a b'$(shell touch ran);#c").stdout == "<a b'$(shell touch ran);#c>"
+    assert (
+        make(project, "report", "MODEL=x", (f"{name}=a b'$(shell touch ran);#c")).stdout
+        == "<a b'$(shell touch ran);#c>"
+    )
     assert not (project / "ran").exists()
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from gamut_analysis import ranking, variance
@@ -150,14 +151,14 @@ def neighbours_needed(study: Study, board: pl.DataFrame, detectable: pl.DataFram
 
 def pair_curve(study: Study, detectable: pl.DataFrame) -> Figure | Text:
     """How many questions tell a typical pair apart, by the size of its gap."""
-    spread = (detectable["standard_error"] ** 2 * detectable["n"]).drop_nulls()
-    if spread.is_empty():
+    spread = _pair_variances(detectable)
+    if not spread.size:
         return cannot("questions-by-gap", "There are no two models with questions in common.")
     grid = [0.001 * step for step in range(5, 121)]
     bands = {
-        "a typical pair": spread.median(),
-        "an easy pair": spread.quantile(0.1),
-        "a hard pair": spread.quantile(0.9),
+        "a typical pair": float(np.median(spread)),
+        "an easy pair": float(np.quantile(spread, 0.1)),
+        "a hard pair": float(np.quantile(spread, 0.9)),
     }
     rows = [
         {"gap": gap, "pair": name, "questions": float(ranking.questions_needed(gap, between))}
@@ -178,14 +179,20 @@ def pair_curve(study: Study, detectable: pl.DataFrame) -> Figure | Text:
     return Figure("questions-by-gap", titled(study, chart, title, subtitle), caption, title, frame)
 
 
+def _pair_variances(pairs: pl.DataFrame) -> np.ndarray:
+    """How much the difference of each pair varies from question to question."""
+    known = pairs.drop_nulls("standard_error")
+    return known["standard_error"].to_numpy() ** 2 * known["n"].to_numpy()
+
+
 def domain_table(study: Study, pairs: pl.DataFrame) -> Table | Text:
     """The smallest gap that each domain alone could show."""
     domains = study.questions.select("question_id", "domain").drop_nulls()
     sizes = domains.group_by("domain").agg(pl.len().alias("n")).sort("n", "domain", descending=[True, False])
-    typical = (pairs["standard_error"] ** 2 * pairs["n"]).drop_nulls().median()
-    if sizes.is_empty() or typical is None:
+    spread = _pair_variances(pairs)
+    if sizes.is_empty() or not spread.size:
         return cannot("by-domain", "This data has no domains, or no two models in common.")
-    errors = (typical / sizes["n"]).sqrt().to_numpy()
+    errors = np.sqrt(np.median(spread) / sizes["n"].to_numpy())
     shown = sizes.with_columns(effect=pl.Series(ranking.minimum_detectable_effect(errors)))
     columns: dict[str, Column | str] = {
         "domain": text("Domain"),
@@ -219,12 +226,14 @@ def effective(study: Study) -> Table | Text:
 
 def answer(study: Study, components: pl.DataFrame, detectable: pl.DataFrame) -> Text:
     """What these questions can tell apart, and whether more questions or more judges would help."""
-    effects = detectable["minimum_detectable_effect"].drop_nulls()
+    effects = detectable.drop_nulls("minimum_detectable_effect")
     if effects.is_empty():
         return Text(
             "answer", ("There are no two models with questions in common, so nothing can be told apart here."), {}
         )
-    values: dict[str, Any] = {"n": int(detectable["n"].max() or 0), "effect": float(effects.median())}
+    values: dict[str, Any] = effects.select(
+        pl.col("n").max(), pl.col("minimum_detectable_effect").median().alias("effect")
+    ).row(0, named=True)
     template = (
         "**{n:count} questions find a true gap of {effect:points} points** between a typical pair of models "
         "four times in five."

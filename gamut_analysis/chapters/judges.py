@@ -80,8 +80,11 @@ def rank_lines(study: Study, boards: pl.DataFrame) -> Figure | Text:
     order = [names[study.judge], *(name for judge, name in names.items() if judge != study.judge)]
     order = [name for name in order if name in boards["judge_name"].to_list()]
     chart = lines.slopes(boards, at="judge_name", order=order)
-    spread = boards.group_by("model").agg(pl.col("estimate").max() - pl.col("estimate").min())["estimate"]
-    title = f"The same answer scores up to {format_points(spread.max())} points apart, by judge"
+    spread = boards.group_by("model").agg(pl.col("estimate").max() - pl.col("estimate").min())
+    title = (
+        f"The same answer scores up to {format_points(spread.select(pl.col('estimate').max()).item())} points "
+        f"apart, by judge"
+    )
     caption = captioned(
         study, (f"Mean scores over the {boards['n'][0]} questions that every judge scored for every model.")
     )
@@ -158,7 +161,7 @@ def verdict_grid(study: Study) -> Figure | Text:
     frame = pl.DataFrame(cells).with_columns(share=pl.col("checks") / pl.col("checks").sum())
     labels = list(VERDICT_LABELS.values())
     names = judge_names(study)
-    same = frame.filter(pl.col("own") == pl.col("other"))["share"].sum()
+    same = frame.filter(pl.col("own") == pl.col("other")).select(pl.col("share").sum()).item()
     title = f"{names[study.judge]} and {names[rival]} give the same verdict on {format_points(same)} % of checks"
     chart = grids.heat(
         frame, row="own", column="other", value="share", rows=labels, columns=labels, title="Per cent", text=".1f"

@@ -169,6 +169,7 @@ class Delivery:
     labels: dict[str, str] = field(default_factory=dict)
     tiers: dict[str, str] = field(default_factory=dict)
     unused: list[str] = field(default_factory=list)
+    profiles: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 

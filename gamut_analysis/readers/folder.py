@@ -57,7 +57,9 @@ def read_folder(folder: Path, manifest: Path | None = None, progress: Progress |
         if progress:
             progress(path.name, number, len(plan))
         pieces.append(_read_file(folder, path, table, told.spec(table), number, _needed(table, plan)))
-    found = release.read(released, root=folder, first_source_id=len(plan) + 1)
+    found = release.read(
+        released, root=folder, first_source_id=len(plan) + 1, infer_roles=told.dataset.get("infer_roles", True)
+    )
     pieces += _release_pieces(found)
     _check_any(folder, pieces)
     own = found.dataset if released else {}
@@ -68,6 +70,7 @@ def read_folder(folder: Path, manifest: Path | None = None, progress: Progress |
         rejects=[(piece.source.source_id, reject) for piece in pieces for reject in piece.rejects],
         labels=dict(told.labels),
         tiers=dict(told.tiers),
+        profiles=[str(profile) for profile in found.profiles],
         unused=_unused(folder, [*released, *(path for _, path in plan)]),
         notes=found.notes,
     )

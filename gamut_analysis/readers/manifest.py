@@ -12,7 +12,7 @@ from gamut_analysis.readers.delivery import FIELDS, TABLES
 from gamut_analysis.vocabulary import TIERS, VARIANTS, VERDICTS, as_tier, as_variant
 
 NAME = "gamut.toml"
-DATASET = ("name", "title", "benchmark", "simulated", "seed", "note", "licence", "url", "default_judge")
+DATASET = ("name", "title", "benchmark", "simulated", "seed", "note", "licence", "url", "default_judge", "infer_roles")
 _SECTIONS = ("data", "labels", "tiers", *TABLES)
 _TABLE_KEYS = ("files", "columns", "constants")
 # Sections that may also hold one table for each name: [models."gpt-4o"].
@@ -91,6 +91,7 @@ def _dataset(path: Path, section: dict[str, Any]) -> dict[str, Any]:
 
 _DATASET_KINDS: dict[str, tuple[Any, str]] = {
     "simulated": (bool, "true or false"),
+    "infer_roles": (bool, "true or false"),
     "seed": ((int, str), "a whole number"),
 }
 
