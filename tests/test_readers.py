@@ -639,6 +639,26 @@ def test_times_are_read_as_instants(tmp_path, given, instant):
     assert relation(tmp_path, "verdicts")["judged_at"].to_list() == [instant]
 
 
+def test_times_and_numbers_of_parquet_are_read(tmp_path):
+    moments = [datetime(2026, 7, 1, 8, 30), datetime(2026, 7, 1, 9, 30)]
+    put(tmp_path, "verdicts-1.parquet", [verdict(judged_at=moments[0], replicate=1)])
+    zoned = pl.DataFrame([verdict(judged_at=moments[1], replicate=2.0)]).with_columns(
+        pl.col("judged_at").dt.replace_time_zone("Europe/Berlin")
+    )
+    zoned.write_parquet(tmp_path / "verdicts-2.parquet")
+    found = relation(tmp_path, "verdicts").select("replicate", pl.col("judged_at").dt.strftime("%H:%M")).rows()
+    assert found == [(1, "08:30"), (2, "07:30")]
+
+
+def test_verdicts_that_fit_no_rubric_at_all_are_an_error_and_no_empty_success(tmp_path):
+    put(tmp_path, "checks.jsonl", [check(question_id="question-1")])
+    put(tmp_path, "verdicts.jsonl", [verdict(), verdict(check_id="c2")])
+    with pytest.raises(
+        InputError, match=r"not one of the 2 delivered verdicts .* verdicts\.jsonl:1: .*'q1 / c1'.*extra"
+    ):
+        built(tmp_path)
+
+
 def test_a_check_with_a_bad_tier_or_a_second_meaning_is_listed(tmp_path):
     rows = [
         check(),
@@ -866,6 +886,18 @@ def test_a_member_that_is_no_verdict_is_listed_and_costs_no_other(tmp_path, valu
     assert tables.read(database, "verdicts")["check_id"].to_list() == kept
 
 
+def test_lists_of_verdicts_in_other_words_are_told_by_the_manifest(tmp_path):
+    columns_ = '{ model = "who", judge = "by", check_id = "id", verdict = "grade", error = "fault" }'
+    put(tmp_path, "gamut.toml", f"[verdicts]\ncolumns = {columns_}\n[labels]\nyes = 'meets'\n")
+    rows = [
+        {"who": "alpha", "by": "j", "question_id": "q1", "fault": None, "verdicts": [{"id": "c1", "grade": "YES"}]},
+        {"who": "alpha", "by": "k", "question_id": "q1", "fault": "x", "verdicts": [{"id": "c1", "grade": None}]},
+    ]
+    put(tmp_path, "verdicts.jsonl", rows)
+    found = relation(tmp_path, "verdicts").select("judge", "check_id", "verdict", "ungraded_reason").rows()
+    assert found == [("j", "c1", "meets", None), ("k", "c1", None, "error: x")]
+
+
 def test_an_error_of_a_record_that_names_its_judge_is_the_judges(tmp_path):
     put(tmp_path, "checks.jsonl", [check(), check(question_id="q2")])
     failed = NESTED[0] | {"judge": "k", "error": "timeout"}
@@ -944,6 +976,13 @@ def test_a_manifest_names_columns_labels_tiers_constants_models_and_judges(tmp_p
     assert tables.read(database, "models").row(0) == ("alpha", "Alpha One", "Acme", None, None)
     assert tables.read(database, "judges").row(0) == ("j", "j", "person", None)
     assert tables.read(database, "dataset")["title"].to_list() == ["Grades of another benchmark"]
+
+
+def test_a_mapped_label_may_differ_in_dress_unless_two_would_be_meant(tmp_path):
+    put(tmp_path, "gamut.toml", '[labels]\n"Fully Covered" = "meets"\n"-" = "missing"\n"--" = "contradicts"\n')
+    grades = ["fully_covered", "-", "--", "---"]
+    put(tmp_path, "verdicts.jsonl", [verdict(check_id=f"c{n}", verdict=grade) for n, grade in enumerate(grades)])
+    assert relation(tmp_path, "verdicts")["verdict"].to_list() == ["meets", "missing", "contradicts", None]
 
 
 def test_a_constant_fills_what_a_column_leaves_blank(tmp_path):

@@ -115,3 +115,33 @@ def test_a_report_that_fails_leaves_the_previous_one(written, small_database, mo
         report.model_report(Study(small_database, "gpt-4o"))
     assert page.read_bytes() == before
     assert sorted(path.name for path in page.parent.iterdir()) == ["gpt-4o.html", "numbers.json"]
+
+
+@pytest.fixture(scope="module")
+def drawn(small_database, tmp_path_factory):
+    """The figures and tables of one notebook on the small world, twice."""
+    study = Study(small_database)
+    ran = {"01_leaderboard": report.run(paths.notebooks() / "01_leaderboard.ipynb", {"database": str(small_database)})}
+    homes = [tmp_path_factory.mktemp("figures") for _ in range(2)]
+    for home in homes:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(report.paths, "reports", lambda home=home: home)
+            report._write_figures(study, ran)
+    return homes
+
+
+def test_each_figure_is_written_in_three_formats_and_each_table_in_two(drawn):
+    figures = {path.suffix for path in (drawn[0] / "figures").glob("01-field.*")}
+    tables = {path.suffix for path in (drawn[0] / "tables").glob("01-leaderboard.*")}
+    assert (figures, tables) == ({".svg", ".png", ".pdf"}, {".csv", ".tex"})
+    assert (drawn[0] / "figures" / "index.html").is_file()
+
+
+def test_the_same_data_gives_the_same_bytes(drawn):
+    kinds = (".svg", ".png", ".csv", ".tex", ".html", ".json")
+    first, second = ({p.name: p.read_bytes() for p in home.rglob("*") if p.suffix in kinds} for home in drawn)
+    assert first == second
+
+
+def test_no_half_written_figures_are_left(drawn):
+    assert {path.name for path in drawn[0].iterdir()} == {"figures", "tables"}

@@ -652,10 +652,9 @@ def item_text(items: pl.DataFrame) -> Text:
         "noise": min(2 / models**0.5, 1.0),
     }
     template += (
-        " On {wrong:percent} % of the {known:count} checks on which the models differ at all, the worse models do "
-        "better; the median correlation of a check with all the others is {median:number.2}. With {models:count} "
-        "models one such correlation is known to about ±{noise:number.1}, so the numbers screen checks and do not "
-        "convict any."
+        " Of the {known:count} checks that can be correlated with the others, {wrong:percent} % go the wrong way: the "
+        "worse models do better on them; the median correlation is {median:number.2}. With at most {models:count} "
+        "models one such correlation is known to about ±{noise:number.1}, so this screens checks and convicts none."
     )
     return Text("items-text", template, values)
 
