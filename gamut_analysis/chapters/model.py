@@ -160,7 +160,7 @@ def against_the_field(study: Study, neighbours: pl.DataFrame) -> Text:
 def strong_and_weak(parts: pl.DataFrame, *, part: str, name: str) -> Text:
     """Where the model stands furthest above and below the field's median; small parts do not count."""
     if parts.is_empty():
-        return Text(name, "This data has no {part}s.", {"part": part})
+        return Text(name, "Where it is strong and weak by {part} cannot be told.", {"part": part})
     ranked = parts.filter(~pl.col("is_small")).drop_nulls("difference").sort("difference", descending=True)
     if ranked.height < 2:
         return Text(
@@ -184,8 +184,9 @@ def picture_costs(study: Study, gains: pl.DataFrame) -> Text:
     parts = {str(row["part"]): row for row in rows.iter_rows(named=True)}
     matched = parts.get("matched", {}).get("estimate")
     if matched is None:
-        reason = next((row["reason"] for row in parts.values() if row.get("reason")), "this data has one variant only")
-        return Text("picture", "What the picture costs cannot be told: {reason}.", {"reason": reason})
+        reasons = [row["reason"] for row in parts.values() if row.get("reason")]
+        why = ": {reason}." if reasons else "."
+        return Text("picture", "What the picture costs cannot be told" + why, {"reason": next(iter(reasons), None)})
     values = dict(parts)
     word = "gains" if matched > 0 else "loses"
     template = (
