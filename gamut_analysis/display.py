@@ -413,11 +413,23 @@ class Figure:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         data = {
-            CHART: plain(self.chart.to_dict()),
+            CHART: plain(_by_domain(self.chart.to_dict())),
             NUMBERS: {"name": self.name, "kind": "figure", "rows": self.rows()},
             "text/plain": f"{self.alt}\n{self.caption}",
         }
         return data, _metadata("figure", self.name, caption=self.caption, alt=self.alt)
+
+
+def _by_domain(spec: Any) -> Any:
+    """The spec with every order of values told by the scale: a value named like a word of Vega's breaks a sort list."""
+    if isinstance(spec, list):
+        return [_by_domain(part) for part in spec]
+    if not isinstance(spec, dict):
+        return spec
+    told = {key: _by_domain(part) for key, part in spec.items()}
+    if isinstance(told.get("sort"), list) and "field" in told:
+        told |= {"scale": {"domain": told["sort"], **(told.get("scale") or {})}, "sort": None}
+    return told
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import polars as pl
 import pyarrow as pa
 
 from gamut_analysis import __version__, paths
-from gamut_analysis.errors import BuildError, DatabaseBusy, DatabaseMissing, RejectedRows, UnknownName
+from gamut_analysis.errors import BuildError, DatabaseBusy, DatabaseMissing, InputError, RejectedRows, UnknownName
 from gamut_analysis.readers.delivery import Delivery
 from gamut_analysis.vocabulary import (
     ITEM_TYPES,
@@ -143,8 +143,8 @@ class Built:
 def build(delivery: Delivery, database: Path, *, strict: bool = False, progress: Progress | None = None) -> Built:
     """Build the database of a delivery at the given path.
 
-    Raises RejectedRows when ``strict`` and any row was rejected, BuildError when a promise does not hold; in both
-    cases, and when the process is killed, the previous database stays.
+    Raises RejectedRows when ``strict`` and any row was rejected, InputError when not one verdict can be used, and
+    BuildError when a promise does not hold; in all cases, and when the process is killed, the previous database stays.
     """
     _prepare(database)
     fresh = database.with_name(f".{database.name}.building-{os.getpid()}")
@@ -156,6 +156,8 @@ def build(delivery: Delivery, database: Path, *, strict: bool = False, progress:
             _run(connection, progress)
             _verify(connection)
             rows = {name: _scalar(connection, f"select count(*) from {name}") for name in RELATIONS}
+            if rows["rejects"] and delivery.tables["verdicts"].height and not rows["verdicts"]:
+                raise InputError(_nothing_usable(connection, delivery.tables["verdicts"].height))
             if strict and rows["rejects"]:
                 raise RejectedRows(_rejects_message(connection, rows["rejects"]))
             connection.execute("checkpoint")
@@ -203,7 +205,7 @@ def read(
 ) -> pl.DataFrame:
     """One relation as a frame, whole or where columns have the given values.
 
-    ENUM columns come as Polars Enums in reporting order. Raises UnknownName for a relation or column that there is not.
+    Labels come as Enums in reporting order, ids as text. Raises UnknownName for a relation or column that there is not.
     """
     with connect(database) as connection:
         return _select(connection, relation, where or {}, columns)
@@ -221,6 +223,11 @@ def tier_role_counts(database: Path, *, variant: str, judge: str) -> pl.DataFram
     Checks of answers that are empty or could not be had are counted as the mart counts them.
     """
     return _query(database, "role_counts", {"variant": variant, "judge": judge})
+
+
+def item_role_counts(database: Path, *, variant: str, judge: str) -> pl.DataFrame:
+    """Verdict counts of one judge and variant by tier, role and the tier of the item that the check was made from."""
+    return _query(database, "item_role_counts", {"variant": variant, "judge": judge})
 
 
 def matched_counts(database: Path, *, judge: str) -> pl.DataFrame:
@@ -348,7 +355,8 @@ def _distinct(frames: dict[str, pl.DataFrame], columns: Iterable[tuple[str, str]
 
 def _read_labels(given: pl.Series, meaning: Callable[[str], str | None], told: dict[str, str]) -> pl.DataFrame:
     """The delivered spellings that mean one of our words: as the manifest says, else as whole labels."""
-    loose = {normalise_label(label): word for label, word in told.items()}
+    spellings = [normalise_label(label) for label in told]
+    loose = {text: word for text, word in zip(spellings, told.values(), strict=True) if spellings.count(text) == 1}
     pairs = [(text, told.get(text) or meaning(text) or loose.get(normalise_label(text))) for text in given]
     known = [pair for pair in pairs if pair[1] is not None]
     return pl.DataFrame(known, schema={"given": pl.String, "label": pl.String}, orient="row")
@@ -427,6 +435,11 @@ def _promise(connection: duckdb.DuckDBPyConnection, promise: str, violations: st
 def _scalar(connection: duckdb.DuckDBPyConnection, sql: str) -> int:
     row = connection.sql(sql).fetchall()[0]
     return int(row[0])
+
+
+def _nothing_usable(connection: duckdb.DuckDBPyConnection, count: int) -> str:
+    first = connection.sql("select file, row, field, value, reason from rejects order by file, row limit 1").fetchall()
+    return f"not one of the {count} delivered verdicts can be used; the first fault: {describe_reject(*first[0])}"
 
 
 def _rejects_message(connection: duckdb.DuckDBPyConnection, count: int) -> str:

@@ -120,6 +120,7 @@ def test_bare_checks_give_counts_and_one_line_for_each_part_that_needs_more(bare
     ]
     assert all(isinstance(part, Text) for part in parts)
     assert "have no roles" in str(parts[-1])
+    assert str(chapter.tiers_text(bare)) == "All 6 checks are of one tier, Answer-Critical."
     sizes = chapter.tier_sizes(bare)
     assert sizes.rows() == [("All tiers", 2, 3), ("Answer-Critical", 2, 3)]
 

@@ -7,9 +7,11 @@ from decimal import ROUND_HALF_EVEN, Decimal
 
 import polars as pl
 import pytest
+import vl_convert
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gamut_analysis.charts import dots
 from gamut_analysis.display import (
     CHART,
     NUMBERS,
@@ -378,3 +380,11 @@ def test_kinds_have_builders_that_set_their_look():
     ]
     assert points("a", unit="").head_unit == ""
     assert interval("a", of="percent").head_unit == "%"
+
+
+def test_a_name_that_is_a_word_of_vegas_language_is_drawn():
+    frame = pl.DataFrame(
+        {"name": ["if", "b"], "estimate": [0.1, 0.2], "low": [0.0, 0.1], "high": [0.2, 0.3], "n": [3, 3]}
+    )
+    spec = Figure("field", dots.field(frame), "", "")._repr_mimebundle_()[0][CHART]
+    assert ">if<" in vl_convert.vegalite_to_svg(spec)

@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import os
+import random
 import struct
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -19,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gamut_analysis import tables
-from gamut_analysis.errors import InputError, ManifestError
+from gamut_analysis.errors import GamutError, InputError, ManifestError
 from gamut_analysis.readers import delimited, jsonl, manifest, parquet
 from gamut_analysis.readers import json as json_reader
 from gamut_analysis.readers.compressed import read_bytes, read_utf8
@@ -1107,3 +1108,54 @@ def test_paths_given_as_relative_are_read(tmp_path, monkeypatch):
     delivery = read_folder(Path())
     assert delivery.dataset["name"] == tmp_path.name
     assert delivery.sources[0].file == "verdicts.jsonl"
+
+
+# --- whatever else -----------------------------------------------------------------------------------------------
+
+WEDGES = [
+    b'"',
+    b",",
+    b"\n",
+    b"{",
+    b"]",
+    b"\x00",
+    b"\xff",
+    b"null",
+    b"NaN",
+    b"\\",
+    b"\r",
+    b";",
+    b"1e400",
+    b"\xef\xbb\xbf",
+]
+
+
+def harmed(content: bytes, chance: random.Random) -> bytes:
+    """The content with bytes changed, wedged in, left out, repeated or cut off."""
+    for _ in range(chance.choice([1, 2, 8])):
+        place = chance.randrange(len(content) or 1)
+        after = chance.choice([place, place + 1, place + 20, len(content)])
+        wedge = chance.choice([b"", chance.choice(WEDGES), content[max(0, place - 60) : place]])
+        content = content[:place] + wedge + content[after:]
+    return content
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_harmed_files_give_a_database_or_an_error_that_people_can_mend(tmp_path, seed):
+    chance = random.Random(seed)
+    rows = [
+        verdict(model=f"m{i % 2}", question_id=f"q{i % 4}", check_id=f"c{i % 3}", replicate=i % 2) for i in range(40)
+    ]
+    for name, content in (
+        (f"verdicts.{chance.choice(['jsonl', 'json', 'csv', 'parquet'])}", rows),
+        (f"checks.{chance.choice(['jsonl', 'csv'])}", [check(question_id=f"q{i}", check_id=f"c{i}") for i in range(4)]),
+    ):
+        path = put(tmp_path, name, content)
+        path.write_bytes(harmed(path.read_bytes(), chance))
+    try:
+        database = built(tmp_path)
+    except GamutError as error:
+        assert tmp_path.name in str(error) or "delivered verdicts" in str(error)
+        return
+    sources = tables.read(database, "sources")
+    assert (sources["rows_kept"] + sources["rows_rejected"]).equals(sources["rows_read"])

@@ -429,7 +429,13 @@ def by_domain(study: Study, texts: pl.DataFrame, cosine: np.ndarray) -> Figure |
         shown, panel="panel", panels=list(_SHOWN.values()), row="domain", order=order, titles=titles, digits=3
     )
     size = int(rows["size"][0])
-    title = f"At {size} questions each, {order[0]} repeats the fewest pairs of words and {order[-1]} the most"
+    pairs = rows.filter(measure="distinct_2")
+    apart = pairs.filter(domain=order[0])["low"][0] > pairs.filter(domain=order[-1])["high"][0]
+    title = (
+        f"At {size} questions each, {order[0]} repeats the fewest pairs of words and {order[-1]} the most"
+        if apart
+        else f"At {size} questions each, no domain stands out by how often it repeats pairs of words"
+    )
     caption = captioned(
         study,
         f"Means over samples of {size} questions from each domain of {diversity.FEWEST} or more, with 95 % intervals. "
@@ -510,25 +516,29 @@ def domains_table(study: Study) -> Table | Text:
 
 def topic_grid(study: Study, topics: pl.DataFrame) -> Figure | Text:
     """What share of each domain's questions falls on each topic of all questions."""
-    placed = topics.drop_nulls(["topic", "domain"])
-    if placed.is_empty():
-        reason = next(iter(topics["reason"].drop_nulls()), None) if topics.height else no_texts(study)
-        return cannot("question-topics", f"No topics: {reason}." if topics.height else str(reason))
-    asked = topics.drop_nulls("domain").group_by("domain").agg(pl.len().alias("n"))
+    if topics.is_empty() or topics["topic"].null_count() == topics.height:
+        return cannot("question-topics", f"No topics: {topics['reason'][0]}." if topics.height else no_texts(study))
+    has_domains = topics["domain"].null_count() < topics.height
+    topics = topics.with_columns(pl.col("domain").fill_null("no domain" if has_domains else "All questions"))
+    placed = topics.drop_nulls("topic")
+    asked = topics.group_by("domain").agg(pl.len().alias("n"))
     cells = placed.group_by("topic", "name", "domain").agg(pl.len().alias("questions")).join(asked, on="domain")
     cells = cells.with_columns(share=pl.col("questions") / pl.col("n")).sort("topic", "domain")
     rows = cells.select("topic", "name").unique().sort("topic")["name"].to_list()
     columns = asked.sort("n", "domain", descending=[True, False])["domain"].to_list()
     chart = grids.heat(cells, row="name", column="domain", value="share", rows=rows, columns=columns, title="Per cent")
     top = cells.sort("share", "topic", descending=[True, False]).row(0, named=True)
-    title = f"“{top['name']}” takes {format_percent(top['share'], 0)} % of {top['domain']}, the most of any topic"
-    lone = topics["topic"].null_count()
-    caption = captioned(
-        study,
-        f"Per cent of a domain's questions by topic; topics are factors of TF-IDF, named by their weightiest words. "
-        f"{lone} questions share no content word with another one and have no topic. Agreement with fits from random "
-        f"starts (adjusted Rand): {format_number(topics['stability'][0], 2)}. n = {topics.height} questions.",
+    title = (
+        f"“{top['name']}” takes {format_percent(top['share'], 0)} % of {top['domain']}, the most of any topic"
+        if has_domains
+        else f"“{top['name']}” is the largest topic, with {format_percent(top['share'], 0)} % of the questions"
     )
+    lone = topics["topic"].null_count()
+    told = ["Per cent of the questions by topic; topics are factors of TF-IDF, named by their weightiest words."]
+    told += [f"{lone} questions share no content word with another one and have no topic."] if lone else []
+    stability = format_number(topics["stability"][0], 2)
+    told.append(f"Agreement with fits from random starts (adjusted Rand): {stability}. n = {topics.height} questions.")
+    caption = captioned(study, *told)
     return Figure("question-topics", titled(study, chart, title, _what(study)), caption, title, cells)
 
 

@@ -29,6 +29,7 @@ from gamut_analysis.vocabulary import ITEM_TYPE_LABELS, TIER_COLOURS, TIER_LABEL
 
 SETS = {name: ITEM_TYPE_LABELS[name] for name in structure.STRUCTURES} | {"insight": "Insight"}
 _FLAT = {name: name.capitalize() for name in structure.RUBRICS[1:]}
+_KEYS = ("tiers", "demotion", "required")
 _LEADS = dict(zip(_FLAT, ("Without tiers", "Without demotion", "With all list items required"), strict=True))
 _MOST_COMBINATIONS = 20
 _MEMBERS = {
@@ -123,7 +124,7 @@ def tier_sizes(study: Study) -> pl.DataFrame:
 
 def rescored(study: Study) -> pl.DataFrame:
     """Scores, ranks and changes of the complete models under other rubrics; empty where checks have no roles."""
-    counts = tables._query(study.path, "item_role_counts", {"variant": study.variant, "judge": study.judge})
+    counts = tables.item_role_counts(study.path, variant=study.variant, judge=study.judge)
     scored = study.own_scores.group_by("model").agg(pl.col("score").is_not_null().all().alias("complete"))
     kept = counts.filter(pl.col("model").is_in(scored.filter("complete")["model"].to_list()))
     if kept["role"].null_count() == kept.height:
@@ -156,22 +157,22 @@ def answer(study: Study, statistics: pl.DataFrame, rescored: pl.DataFrame) -> Te
         template += "processes or relationships"
     template += "."
     flat = _flat_values(rescored)
-    if flat:
-        values |= flat
+    if flat and not any(flat[key] for key in _KEYS):
+        template += " **No simpler rubric would move any of {models:count} models** on the same verdicts."
+    elif flat:
         template += (
-            " **Without tiers, the same verdicts would put {moved:count} of {models:count} models on another place**; "
+            " **Without tiers, the same verdicts would put {tiers:count} of {models:count} models on another place**; "
             "with every option of a list required, {required:count}; without demotion, {demotion:count}."
         )
-    return Text("answer", template, values)
+    return Text("answer", template, values | flat)
 
 
 def _flat_values(rescored: pl.DataFrame) -> dict[str, int]:
     """How many models each other rubric moves."""
     if rescored.is_empty() or rescored["model"].n_unique() < 2:
         return {}
-    moved = {rubric: rescored.filter(pl.col("rubric") == rubric, pl.col("shift") != 0).height for rubric in _FLAT}
-    keys = dict(zip(_FLAT, ("moved", "demotion", "required"), strict=True))
-    return {keys[rubric]: number for rubric, number in moved.items()} | {"models": rescored["model"].n_unique()}
+    moved = [rescored.filter(pl.col("rubric") == rubric, pl.col("shift") != 0).height for rubric in _FLAT]
+    return {**dict(zip(_KEYS, moved, strict=True)), "models": rescored["model"].n_unique()}
 
 
 def tiers(study: Study) -> Figure:
@@ -179,7 +180,7 @@ def tiers(study: Study) -> Figure:
     sizes = tier_sizes(study)
     order = [name for name in (_ALL, *TIER_LABELS.values()) if name in sizes["panel"].to_list()]
     medians = _medians(study, order)
-    colours = {_ALL: "#8b929a"} | {TIER_LABELS[tier]: TIER_COLOURS[tier] for tier in TIERS}
+    colours = {TIER_LABELS[tier]: TIER_COLOURS[tier] for tier in TIERS}
     chart = panels.bar_panels(
         sizes,
         panel="panel",
@@ -227,16 +228,19 @@ def tiers_text(study: Study) -> Text:
     total = int(by_tier["checks"].sum())
     if not total:
         return cannot("checks-by-tier-text", "This data has no checks.")
-    shares = {tier: float(by_tier.filter(tier=tier)["checks"].sum()) / total for tier in TIERS}
-    lacking = {tier: by_tier.filter((pl.col("tier") == tier) & (pl.col("checks") == 0)).height for tier in TIERS}
-    template = (
-        "Of {total:count} checks **{answer_critical:percent.0} %** are Answer-Critical, {valuable:percent.0} % "
-        "Valuable and {context:percent.0} % Context."
-    )
-    values: dict[str, Any] = {"total": total, **shares}
+    counts = {tier: int(by_tier.filter(tier=tier)["checks"].sum()) for tier in TIERS}
+    used = [tier for tier in TIERS if counts[tier]]
+    if len(used) == 1:
+        alone = {"total": total, "tier": TIER_LABELS[used[0]]}
+        return Text("checks-by-tier-text", "All {total:count} checks are of one tier, {tier}.", alone)
+    values: dict[str, Any] = {"total": total} | {tier: counts[tier] / total for tier in used}
+    verbs = (" are", "", "")
+    told = [f"{{{tier}:percent.0}} %{verb} {TIER_LABELS[tier]}" for tier, verb in zip(used, verbs, strict=False)]
+    template = "Of {total:count} checks " + format_names(told) + "."
+    lacking = {tier: by_tier.filter((pl.col("tier") == tier) & (pl.col("checks") == 0)).height for tier in used}
     if any(lacking.values()):
-        told = [f"{format_count(number)} without {TIER_LABELS[tier]}" for tier, number in lacking.items() if number]
-        values["lacking"] = format_names(told)
+        without = [f"{format_count(number)} without {TIER_LABELS[tier]}" for tier, number in lacking.items() if number]
+        values["lacking"] = format_names(without)
         template += " Not every question has them all ({lacking}): the weight of the tier then goes to the others."
     return Text("checks-by-tier-text", template, values)
 
@@ -405,7 +409,9 @@ def shifts(study: Study, rescored: pl.DataFrame) -> Figure | Text:
         focus=study.model_name if study.model else None,
     )
     moved = changed.filter(pl.col("shift") != 0)["model"].n_unique()
-    title = f"Another rubric would move {moved} of {len(order)} models"
+    title = (
+        f"Another rubric would move {moved} of {len(order)} models" if moved else "No other rubric would move a model"
+    )
     caption = captioned(
         study,
         "The same verdicts counted by other rules; change of the score against the rubric as compiled, with 95 % "
@@ -424,7 +430,7 @@ def shifts_text(study: Study, rescored: pl.DataFrame) -> Text:
         return cannot("flat-checklist-text", _not_rescored(study))
     told: list[str] = []
     values: dict[str, Any] = {}
-    for key, (rubric, label) in zip(("tiers", "demotion", "required"), _LEADS.items(), strict=True):
+    for key, (rubric, label) in zip(_KEYS, _LEADS.items(), strict=True):
         rows = rescored.filter(pl.col("rubric") == rubric)
         moved = rows.filter(pl.col("shift") != 0)
         values |= {f"{key}_mean": rows["estimate"].mean(), f"{key}_moved": moved.height}
@@ -445,7 +451,7 @@ def shifts_table(study: Study, rescored: pl.DataFrame) -> Table | Text:
     """Scores and places under each rubric."""
     if rescored.is_empty():
         return cannot("flat-checklist-scores", _not_rescored(study))
-    keys = dict(zip(structure.RUBRICS, ("compiled", "tiers", "demotion", "required"), strict=True))
+    keys = dict(zip(structure.RUBRICS, ("compiled", *_KEYS), strict=True))
     wide = rescored.with_columns(key=pl.col("rubric").cast(pl.String).replace_strict(keys)).pivot(
         "key", index=["model", "name"], values=["score", "rank"]
     )

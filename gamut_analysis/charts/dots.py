@@ -5,6 +5,7 @@ import polars as pl
 
 from gamut_analysis.charts import theme
 from gamut_analysis.charts.units import in_points
+from gamut_analysis.display import format_points
 
 
 def field(
@@ -118,6 +119,39 @@ def against_field(parts: pl.DataFrame, *, part: str, title: str) -> alt.LayerCha
             base.mark_point(size=62, strokeWidth=1.6, filled=True, stroke=theme.FOCUS).encode(
                 x="own:Q", y=y, fill=fill, tooltip=tooltip
             ),
+        )
+    )
+
+
+def around_zero(rows: pl.DataFrame, *, part: str, title: str) -> alt.LayerChart | alt.FacetChart:
+    """Differences with their intervals around zero, in the order given; those that may be noise hollow.
+
+    rows: one row a part with `estimate`, `low`, `high`, `n` and `verdict`.
+    """
+    y = alt.Y(f"{part}:N", sort=rows[part].to_list(), title=None)
+    frame = in_points(rows, "estimate", "low", "high").with_columns(
+        is_apart=pl.col("verdict").is_in(["ahead", "behind"]).fill_null(False),
+        label=pl.Series([format_points(value, signed=True) for value in rows["estimate"]], dtype=pl.String),
+    )
+    base = alt.Chart(frame)
+    zero = alt.Chart(pl.DataFrame({"zero": [0]})).mark_rule(strokeDash=[3, 3], color=theme.FIELD).encode(x="zero:Q")
+    fill = alt.condition("datum.is_apart", alt.value(theme.FOCUS), alt.value(theme.PAPER))
+    tooltip = _tooltip(rows, part)
+    # Labels stand on the far side of zero, so its line crosses none; the padding is their room.
+    x = alt.X("low:Q", title=title, scale=alt.Scale(padding=40))
+    return theme.fitted(
+        alt.layer(
+            zero,
+            base.mark_rule(strokeWidth=1.6, color=theme.FOCUS).encode(x=x, x2="high:Q", y=y),
+            base.mark_point(size=62, strokeWidth=1.6, filled=True, opacity=1, stroke=theme.FOCUS).encode(
+                x="estimate:Q", y=y, fill=fill, tooltip=tooltip
+            ),
+            base.transform_filter("datum.estimate >= 0")
+            .mark_text(align="left", dx=6)
+            .encode(x="high:Q", y=y, text="label:N"),
+            base.transform_filter("datum.estimate < 0")
+            .mark_text(align="right", dx=-6)
+            .encode(x="low:Q", y=y, text="label:N"),
         )
     )
 

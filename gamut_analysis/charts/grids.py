@@ -57,7 +57,7 @@ def heat(
         ),
         base.mark_text(fontSize=10).encode(
             text=alt.Text(f"{value}:Q", format=text),
-            color=alt.condition(dark, alt.value("white"), alt.value("#1A1A1A")),
+            color=alt.condition(dark, alt.value(theme.PAPER), alt.value(theme.INK)),
         ),
     ).properties(width=alt.Step(max(_CELL, (theme.WIDTH - 140) // max(len(columns), 1))), height=alt.Step(_CELL))
 

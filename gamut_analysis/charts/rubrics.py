@@ -39,9 +39,9 @@ def upset(
     grid = {"x": _across("x", width), "y": _down("y", height)}
     return alt.layer(
         bars.mark_rule(strokeWidth=13, color=theme.FOCUS).encode(y=_down("base", height), y2="tip:Q", tooltip=tooltip),
-        bars.mark_text(dy=-8).encode(y=_down("tip", height), text=f"{count}:Q"),
+        bars.mark_text(dy=-8, fontSize=10.5).encode(y=_down("tip", height), text=f"{count}:Q"),
         names.mark_rule(strokeWidth=12, color=theme.FIELD).encode(x=_across("base", width), x2="tip:Q"),
-        names.mark_text(align="right", dx=-5).encode(x=_across("tip", width), text=f"{count}:Q"),
+        names.mark_text(align="right", dx=-5).encode(x=_across("tip", width), text=alt.Text(f"{count}:Q", format=",")),
         names.mark_text(align="left").encode(x=_across("name_at", width), text="label:N"),
         alt.Chart(cells).mark_circle(size=70, color=theme.RULE, opacity=1).encode(**grid),
         alt.Chart(spans)
@@ -106,19 +106,17 @@ def baselines(lists: pl.DataFrame, *, long: int) -> alt.LayerChart | alt.FacetCh
     )
     is_split = shortest < long <= longest
     roof = most + (1.1 if is_split else 0.5)
-    whole: dict[str, Any] = {"format": "d", "grid": False, "labelOverlap": False}
-    x = alt.X(
-        "left:Q",
-        title="Options of the list",
-        scale=alt.Scale(domain=[shortest - 0.5, longest + 0.5], nice=False, zero=False),
-        axis=alt.Axis(values=list(range(shortest, longest + 1)), **whole),
-    )
-    y = alt.Y(
-        "low:Q",
-        title="Options that the baseline asks for",
-        scale=alt.Scale(domain=[0.5, roof], nice=False, zero=False),
-        axis=alt.Axis(values=list(range(1, most + 1)), **whole),
-    )
+    whole: dict[str, Any] = {"format": "d", "grid": False, "tickCount": longest + most}
+    across: dict[str, Any] = {
+        "title": "Options of the list",
+        "scale": alt.Scale(domain=[shortest - 0.5, longest + 0.5], nice=False, zero=False),
+        "axis": alt.Axis(values=list(range(shortest, longest + 1)), **whole),
+    }
+    upwards: dict[str, Any] = {
+        "title": "Options that the baseline asks for",
+        "scale": alt.Scale(domain=[0.5, roof], nice=False, zero=False),
+        "axis": alt.Axis(values=list(range(1, most + 1)), **whole),
+    }
     base = alt.Chart(cells)
     tooltip = [
         alt.Tooltip("n_members:Q", title="Options"),
@@ -128,22 +126,22 @@ def baselines(lists: pl.DataFrame, *, long: int) -> alt.LayerChart | alt.FacetCh
     line = alt.Chart(pl.DataFrame({"at": [long - 0.5], "top": [roof]}))
     layers = [
         base.mark_rect(stroke=theme.PAPER, strokeWidth=1).encode(
-            x=x,
+            x=alt.X("left:Q", **across),
             x2="right:Q",
-            y=y,
+            y=alt.Y("low:Q", **upwards),
             y2="high:Q",
             color=alt.Color("lists:Q", legend=None, scale=alt.Scale(domain=[0, reach], range=list(theme.SEQUENTIAL))),
             tooltip=tooltip,
         ),
         base.mark_text(fontSize=11).encode(
-            x="n_members:Q",
-            y="baseline:Q",
+            x=alt.X("n_members:Q", **across),
+            y=alt.Y("baseline:Q", **upwards),
             text="lists:Q",
-            color=alt.condition(f"datum.lists > {0.6 * reach}", alt.value("white"), alt.value("#1A1A1A")),
+            color=alt.condition(f"datum.lists > {0.6 * reach}", alt.value(theme.PAPER), alt.value(theme.INK)),
         ),
     ]
     if is_split:
-        layers.append(line.mark_rule(strokeDash=[3, 3]).encode(x="at:Q"))
+        layers.append(line.mark_rule(strokeDash=[3, 3]).encode(x=alt.X("at:Q", **across)))
         words = line.mark_text(align="left", baseline="top", dx=6, dy=4, text="with coverage thresholds")
-        layers.append(words.encode(x="at:Q", y="top:Q"))
+        layers.append(words.encode(x=alt.X("at:Q", **across), y=alt.Y("top:Q", **upwards)))
     return theme.fitted(alt.layer(*layers), height=round(34 * roof))

@@ -1,7 +1,5 @@
 """Figures of question texts: how they open, how long they are, what lies near what."""
 
-from typing import Any
-
 import altair as alt
 import polars as pl
 
@@ -12,6 +10,7 @@ from gamut_analysis.vocabulary import TIER_COLOURS
 _TREE_HEIGHT = 640
 _LINE = 12
 _PANELS = 5
+_RANKS = (1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500)
 
 
 def coverage(
@@ -30,7 +29,7 @@ def coverage(
         "rank:Q",
         title="Openings, the most common first",
         scale=alt.Scale(type="log", domain=[1, max(most, top)], nice=False),
-        axis=alt.Axis(values=[n for n in (1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500) if n <= max(most, top)]),
+        axis=alt.Axis(values=[n for n in _RANKS if n <= max(most, top)], tickCount=len(_RANKS)),
     )
     y = alt.Y("covered:Q", title="Questions covered, %", scale=alt.Scale(domain=[0, 100]))
     colour = alt.Color(
@@ -50,7 +49,13 @@ def coverage(
         alt.Chart(mark).mark_rule(strokeDash=[3, 3]).encode(x=alt.X("top:Q")),
         base.mark_line(interpolate="step-after", strokeWidth=2).encode(x=x, y=y, color=colour, detail="kind:N"),
         base.mark_circle(size=14).encode(x=x, y=y, color=colour, tooltip=tooltip),
-        alt.Chart(named).mark_text(align="right", dx=-8, dy=-8, fontSize=11).encode(x=x, y=y, text="told:N"),
+        # Above each curve and left of the line is free, but for the lowest one, which has free room below it.
+        alt.Chart(named.filter(pl.col("kind") != kinds[-1]))
+        .mark_text(align="right", dx=-8, dy=-8, fontSize=11)
+        .encode(x=x, y=y, text="told:N"),
+        alt.Chart(named.filter(pl.col("kind") == kinds[-1]))
+        .mark_text(align="left", dx=8, dy=13, fontSize=11)
+        .encode(x=x, y=y, text="told:N"),
     ]
     if reference is not None:
         layers.append(
@@ -77,28 +82,23 @@ def tree(branches: pl.DataFrame) -> alt.LayerChart | alt.FacetChart:
     )
     x = alt.X("left:Q", axis=None, scale=alt.Scale(domain=[0, deepest], nice=False))
     y = alt.Y("start:Q", axis=None, scale=alt.Scale(domain=[1, 0], nice=False))
-    shade = alt.Color(
-        "depth:O",
-        legend=None,
-        scale=alt.Scale(domain=list(range(1, deepest + 1)), range=["#bcd3e3", "#d3e2ec", "#e8f0f5"][:deepest]),
-    )
     tooltip = [alt.Tooltip("path:N", title=""), alt.Tooltip("questions:Q", title="Questions")]
-    base = alt.Chart(frame)
-    boxes: dict[str, Any] = {"stroke": theme.PAPER, "strokeWidth": 1.2}
-    return theme.fitted(
-        alt.layer(
-            base.transform_filter("!datum.is_rest")
-            .mark_rect(**boxes)
-            .encode(x=x, x2="right:Q", y=y, y2="end:Q", color=shade, tooltip=tooltip),
-            base.transform_filter("datum.is_rest")
-            .mark_rect(color=theme.RULE, **boxes)
-            .encode(x=x, x2="right:Q", y=y, y2="end:Q", tooltip=tooltip),
-            alt.Chart(frame.filter(pl.col("share") * _TREE_HEIGHT >= _LINE))
-            .mark_text(align="left", baseline="middle", dx=6, fontSize=11, color="#1A1A1A")
-            .encode(x=x, y=alt.Y("middle:Q", scale=alt.Scale(domain=[1, 0], nice=False), axis=None), text="label:N"),
-        ),
-        height=_TREE_HEIGHT,
-    )
+    # One hue that fades from word to word: the page swaps the hue in the dark, and opacities stay.
+    fade = alt.Opacity("depth:O", legend=None, scale=alt.Scale(domain=[1, 2, 3], range=[0.75, 0.45, 0.25]))
+    middle = alt.Y("middle:Q", scale=alt.Scale(domain=[1, 0], nice=False), axis=None)
+    named = pl.col("share") * _TREE_HEIGHT >= _LINE
+    own, rest = frame.filter(~pl.col("is_rest")), frame.filter(pl.col("is_rest"))
+    layers = [
+        alt.Chart(own)
+        .mark_rect(color=TIER_COLOURS["context"])
+        .encode(x=x, x2="right:Q", y=y, y2="end:Q", opacity=fade, tooltip=tooltip),
+        alt.Chart(rest).mark_rect(color=theme.RULE).encode(x=x, x2="right:Q", y=y, y2="end:Q", tooltip=tooltip),
+        alt.Chart(frame).mark_rule(color=theme.PAPER, strokeWidth=1.2).encode(x=x, x2="right:Q", y=y),
+    ]
+    for part, ink in ((own, theme.INK), (rest, theme.MUTED)):
+        words = alt.Chart(part.filter(named)).mark_text(align="left", baseline="middle", dx=6, fontSize=11, color=ink)
+        layers.append(words.encode(x=x, y=middle, text="label:N"))
+    return theme.fitted(alt.layer(*layers), height=_TREE_HEIGHT)
 
 
 def openers(words: pl.DataFrame) -> alt.LayerChart | alt.FacetChart:

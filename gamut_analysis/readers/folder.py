@@ -234,11 +234,12 @@ def _rows_of(path: Path) -> tuple[str, Rows]:
 
 
 def _nested_answers(rows: Rows, spec: TableSpec, path: Path, source_id: int) -> list[tuple[str, pl.DataFrame]]:
-    of_answers = TableSpec(
-        columns={name: column for name, column in spec.columns.items() if name in FIELDS["answers"]},
-        constants={name: value for name, value in spec.constants.items() if name in FIELDS["answers"]},
-    )
     records = nested.answers(rows, spec)
+    there, known = set(records.frame.columns), FIELDS["answers"]
+    of_answers = TableSpec(
+        columns={name: column for name, column in spec.columns.items() if name in known and there.issuperset(column)},
+        constants={name: value for name, value in spec.constants.items() if name in known},
+    )
     named = naming(records.frame.columns, "answers", of_answers, path)
     if not (records.numbers.len() and named.gives("model") and named.gives("question_id")):
         return []
@@ -296,7 +297,7 @@ def _checks_of(verdicts: pl.DataFrame) -> pl.DataFrame:
     """The checks that verdicts speak of, each with the first line that does; a tier that one line gives is enough."""
     key = ["question_id", "variant", "check_id"]
     checks = verdicts.unique([*key, "tier"], keep="first", maintain_order=True).drop_nulls(["question_id", "check_id"])
-    if checks["variant"].map_elements(as_variant, return_dtype=pl.String).n_unique() > 2:
+    if len({as_variant(text) for text in checks["variant"].unique().drop_nulls()} - {None}) > 1:
         checks = checks.drop_nulls("variant")
     checks = checks.filter(pl.col("tier").is_not_null() | (pl.col("tier").count().over(key) == 0))
     empty = pl.DataFrame(schema=delivered_schema("checks"))
