@@ -6,9 +6,11 @@ SHELL := /bin/sh
 .SUFFIXES:
 MAKEFLAGS += --no-print-directory
 
-VALUES := MODEL DATA MANIFEST JUDGE VARIANT SEED FORMAT STRICT
+VALUES := MODEL A B DATA MANIFEST JUDGE VARIANT SEED FORMAT STRICT
 unexport $(VALUES)
 export GAMUT_MODEL := $(value MODEL)
+export GAMUT_A := $(value A)
+export GAMUT_B := $(value B)
 export GAMUT_DATA := $(value DATA)
 export GAMUT_MANIFEST := $(value MANIFEST)
 export GAMUT_JUDGE := $(value JUDGE)
@@ -26,14 +28,16 @@ UV := uv==0.13.9
 # make drops blanks in front of a value; its own command line still has them.
 GAMUT := GAMUT_MAKE_PID=$$PPID $(BIN)/gamut
 
-.PHONY: help env data test lint lab report reports figures bench coverage clean
+.PHONY: help env data test lint lab report reports compare figures site bench coverage clean
 
 help:
 	@echo 'gamut-analysis: analysis and reports for GAMUT'
 	@echo
 	@echo '  make report MODEL=...   one model: reports/<model>/<model>.html   (DATA= MANIFEST= JUDGE= VARIANT= SEED=)'
 	@echo '  make reports            every model, and an index of them'
+	@echo '  make compare A=.. B=..  two models against each other: reports/<A>--vs--<B>/   (not given: the best two)'
 	@echo '  make figures            every figure and table: reports/figures, reports/tables'
+	@echo '  make site               reports, notebooks and figures as a folder for any web host: reports/site'
 	@echo '  make lab                JupyterLab on the notebooks'
 	@echo '  make data               build the database of the data that ships, or of DATA=folder'
 	@echo '  make test               all tests'
@@ -59,8 +63,14 @@ report: $(READY)
 reports: $(READY)
 	@$(GAMUT) reports
 
+compare: $(READY)
+	@$(GAMUT) compare-report
+
 figures: $(READY)
 	@$(GAMUT) figures
+
+site: $(READY)
+	@$(GAMUT) site
 
 lab: $(READY)
 	@$(GAMUT) build

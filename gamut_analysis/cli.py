@@ -180,6 +180,26 @@ def figures(
 
 
 @app.command()
+def site(
+    data: Data = None, manifest: Manifest = None, judge: Judge = None, variant: Variant = None, seed: Seed = None
+) -> None:
+    """Write all reports, notebooks and figures into one folder that any host of files can serve."""
+    from gamut_analysis.report import site as written
+    from gamut_analysis.study import Study
+
+    data_text, judge_text, variant_text = typed("DATA", data), typed("JUDGE", judge), typed("VARIANT", variant)
+    database = _ready(data_text, typed("MANIFEST", manifest))
+    study = Study(database, "", judge_text, variant_text, _whole("SEED", typed("SEED", seed)))
+    labels = {model: _label(model, data_text, judge_text, variant_text) for model in study.models["model"].to_list()}
+    with _bar() as bar:
+        task = bar.add_task("site", total=None)
+        index = written(
+            study, labels, progress=lambda step, n, of: bar.update(task, description=step, completed=n, total=of)
+        )
+    out.print(Text(str(index)), soft_wrap=True)
+
+
+@app.command()
 def rank(
     data: Data = None, manifest: Manifest = None, judge: Judge = None, variant: Variant = None, seed: Seed = None
 ) -> None:
@@ -204,14 +224,39 @@ def compare(
     seed: Seed = None,
 ) -> None:
     """Two models on the questions that both have: paired differences with intervals and p, as a table for a paper."""
-    from gamut_analysis.chapters import model
+    from gamut_analysis.chapters import compare as chapter
     from gamut_analysis.display import table_text
     from gamut_analysis.study import Study
 
     database = _ready(typed("DATA", data), typed("MANIFEST", manifest))
     view = (typed("JUDGE", judge), typed("VARIANT", variant), _whole("SEED", typed("SEED", seed)))
-    study, other = (Study(database, model, *view) for model in (model_a, model_b))
-    out.print(Text(table_text(model.compare_table(study, model.comparison(study, other.model)))), soft_wrap=True)
+    study, other = chapter.two(Study(database, model_a, *view), model_b)
+    out.print(Text(table_text(chapter.compare_table(study, other, chapter.comparison(study, other)))), soft_wrap=True)
+
+
+@app.command("compare-report")
+def compare_report(
+    a: Annotated[str | None, typer.Option("--a", help="a model; the best that is left if not given")] = None,
+    b: Annotated[str | None, typer.Option("--b", help="another; the best that is left if not given")] = None,
+    data: Data = None,
+    manifest: Manifest = None,
+    judge: Judge = None,
+    variant: Variant = None,
+    seed: Seed = None,
+) -> None:
+    """Write two models against each other as one self-contained page."""
+    from gamut_analysis.chapters.compare import two
+    from gamut_analysis.report import compare_report as written
+    from gamut_analysis.study import Study
+
+    data_text, judge_text, variant_text = typed("DATA", data), typed("JUDGE", judge), typed("VARIANT", variant)
+    seed_number = _whole("SEED", typed("SEED", seed))
+    database = _ready(data_text, typed("MANIFEST", manifest))
+    study, other = two(Study(database, typed("A", a), judge_text, variant_text, seed_number), typed("B", b))
+    if not other:
+        raise UnknownName(f"this data has one model only: {study.model!r}")
+    label = _label(f"{study.model}--vs--{other}", data_text, judge_text, variant_text)
+    out.print(Text(str(written(study, other, label=label, progress=err.is_terminal))), soft_wrap=True)
 
 
 Rubrics = Annotated[list[Path], typer.Argument(help="rubric files (.yaml, .json, .jsonl) or folders of .yaml files")]

@@ -8,18 +8,21 @@ import ast
 import atexit
 import copy
 import functools
+import itertools
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import nbformat
+import polars as pl
 
 from gamut_analysis import page, paths
 from gamut_analysis.chapters import common
@@ -31,6 +34,7 @@ from gamut_analysis.study import Study
 KERNEL = "gamut"
 TAG = "parameters"
 WORKERS = 2
+NUMBERED = "[0-9][1-9]_*.ipynb"  # the notebooks that figures are taken from
 _KERNEL_SPEC = {
     "argv": [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", "--log-level=ERROR"],
     "display_name": "gamut-analysis",
@@ -125,15 +129,17 @@ def _own_kernel() -> None:
 
 def model_report(study: Study, *, label: str = "", progress: bool = False) -> Path:
     """The report of the study's model; returns the page that was written."""
-    values = {
-        "database": str(study.path.resolve()),
-        "model": study.model,
-        "judge": study.judge,
-        "variant": study.variant,
-        "seed": study.seed,
-    }
+    values = _view_of(study) | {"model": study.model}
     notebook = run(paths.notebooks() / "model_report.ipynb", values, progress=progress)
     return write(notebook, paths.slug(label or study.model), title=study.model_name, band=common.band(study))
+
+
+def compare_report(study: Study, other: str, *, label: str, progress: bool = False) -> Path:
+    """The study's model against another; returns the page that was written."""
+    values = _view_of(study) | {"model": study.model, "other": other}
+    notebook = run(paths.notebooks() / "compare_models.ipynb", values, progress=progress)
+    title = f"{study.model_name} and {study.names[other]}"
+    return write(notebook, paths.slug(label), title=title, band=common.band(replace(study, model="")))
 
 
 def write(notebook: nbformat.NotebookNode, slug: str, *, title: str, band: Mapping[str, Any]) -> Path:
@@ -143,7 +149,7 @@ def write(notebook: nbformat.NotebookNode, slug: str, *, title: str, band: Mappi
     """
     folder = paths.reports() / slug
     texts = {
-        f"{slug}.html": page.to_html(_for_page(notebook), title=title, band=band),
+        f"{slug}.html": _page_of(notebook, title, band),
         "numbers.json": _strict_json(page.numbers(notebook)),
     }
     folder.mkdir(parents=True, exist_ok=True)
@@ -152,6 +158,10 @@ def write(notebook: nbformat.NotebookNode, slug: str, *, title: str, band: Mappi
     for name in texts:
         (folder / f".{name}.new").replace(folder / name)
     return folder / f"{slug}.html"
+
+
+def _page_of(notebook: nbformat.NotebookNode, title: str, band: Mapping[str, Any]) -> str:
+    return page.to_html(_for_page(notebook), title=title, band=band)
 
 
 def _for_page(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
@@ -214,15 +224,21 @@ def all_figures(study: Study, *, progress: Callable[[str, int, int], None]) -> P
 
     A figure is lifted from the cell that shows it and named after its notebook and itself.
     """
-    names = [path.stem for path in sorted(paths.notebooks().glob("[0-9][1-9]_*.ipynb"))]
+    return _write_figures(study, _run_all(study, sorted(paths.notebooks().glob(NUMBERED)), progress))
+
+
+def _run_all(
+    study: Study, notebooks: Sequence[Path], progress: Callable[[str, int, int], None]
+) -> dict[str, nbformat.NotebookNode]:
+    """Several notebooks, two at a time, by name in the order given."""
     values = _view_of(study)
     with ThreadPoolExecutor(WORKERS) as pool:
-        jobs = {pool.submit(run, paths.notebooks() / f"{name}.ipynb", values): name for name in names}
+        jobs = {pool.submit(run, path, values): path.stem for path in notebooks}
         ran = {}
         for number, job in enumerate(as_completed(jobs), 1):
             ran[jobs[job]] = job.result()
-            progress(jobs[job], number, len(names))
-    return _write_figures(study, {name: ran[name] for name in names})
+            progress(jobs[job], number, len(jobs))
+    return {path.stem: ran[path.stem] for path in notebooks}
 
 
 def _view_of(study: Study) -> dict[str, Any]:
@@ -282,3 +298,65 @@ def _write_table(table: Table, stem: Path) -> None:
 
 def _strict_json(value: Any) -> str:
     return json.dumps(plain(value), indent=1, ensure_ascii=False, allow_nan=False)
+
+
+# --- a site -----------------------------------------------------------------------------------------------------------
+
+
+def site(study: Study, labels: Mapping[str, str], *, progress: Callable[[str, int, int], None]) -> Path:
+    """Everything in one folder that any host of files can serve: ``reports/site/``; returns its first page.
+
+    It holds the report of every model, every other notebook as a page, and all figures and tables.
+    labels: the report's name by model.
+    """
+    notebooks = [path for path in sorted(paths.notebooks().glob("*.ipynb")) if path.stem != "model_report"]
+    steps, of = itertools.count(1), len(labels) + len(notebooks)
+    all_reports(study, labels, done=lambda: progress("reports", next(steps), of))
+    ran = _run_all(study, notebooks, lambda name, *_: progress(name, next(steps), of))
+    _write_figures(study, {path.stem: ran[path.stem] for path in notebooks if path.match(NUMBERED)})
+    return _write_site(study, {model: paths.slug(label) for model, label in labels.items()}, ran)
+
+
+def _write_site(study: Study, slugs: Mapping[str, str], ran: Mapping[str, nbformat.NotebookNode]) -> Path:
+    """Gather pages and files in a fresh folder and put it in the place of the old one."""
+    band, target = common.band(study), paths.reports() / "site"
+    with tempfile.TemporaryDirectory(prefix=".site-", dir=paths.reports()) as scratch:
+        fresh = _made(Path(scratch) / "site")
+        for folder in (*slugs.values(), "figures", "tables"):
+            shutil.copytree(paths.reports() / folder, fresh / folder)
+        for name, notebook in ran.items():
+            (fresh / f"{name}.html").write_text(_page_of(notebook, _title(notebook), band), encoding="utf-8")
+        front = page.to_html(_front(study, slugs, ran), title=study.dataset["title"], band=band)
+        (fresh / "index.html").write_text(front, encoding="utf-8")
+        shutil.rmtree(target, ignore_errors=True)
+        fresh.replace(target)
+    return target / "index.html"
+
+
+def _title(notebook: nbformat.NotebookNode) -> str:
+    """A notebook's title, without its number."""
+    return re.sub(r"^# (\d+\. )?", "", str(notebook.cells[0].source).splitlines()[0])
+
+
+def _front(study: Study, slugs: Mapping[str, str], ran: Mapping[str, nbformat.NotebookNode]) -> nbformat.NotebookNode:
+    """The first page of a site: the notebooks, and the leaderboard with a link to each model's report."""
+    from gamut_analysis.chapters.leaderboard import leaderboard_table
+
+    board = common.board(study)
+    table = leaderboard_table(study, board)
+    addresses = [f"{slugs[model]}/{slugs[model]}.html" for model in board["model"]]
+    linked = replace(
+        table,
+        frame=table.frame.with_columns(address=pl.Series(addresses, dtype=pl.String)),
+        columns={**table.columns, "name": replace(table.specs["name"], link="address")},
+    )
+    data, metadata = linked._repr_mimebundle_()
+    pages = [f"- [{_title(notebook)}]({name}.html)" for name, notebook in ran.items()]
+    pages.append("- [All figures](figures/index.html)")
+    v4 = nbformat.v4
+    cells = [
+        v4.new_markdown_cell("Each model leads to its report."),
+        v4.new_code_cell(outputs=[v4.new_output("display_data", data, metadata=metadata)]),
+        v4.new_markdown_cell("## More\n\n" + "\n".join(pages)),
+    ]
+    return v4.new_notebook(cells=cells)

@@ -104,11 +104,3 @@ def test_the_leaderboard_tables_have_the_papers_columns(small):
 
 def test_assumptions_of_the_build_are_told(bare):
     assert "every check counts as Answer-Critical" in str(common.kind_of_data(bare))
-
-
-def test_two_models_are_compared_on_what_both_have(bare_database):
-    # On q1 and q2: alpha -1/3, beta -2/3, so alpha minus beta is 1/3.
-    rows = model.comparison(Study(bare_database, "alpha"), "beta")
-    first = rows.row(0, named=True)
-    assert (first["figure"], first["n"]) == ("Score", 2)
-    assert first["estimate"] == pytest.approx(1 / 3)

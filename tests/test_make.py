@@ -97,7 +97,7 @@ def test_a_model_reaches_python_as_typed_and_nothing_runs(project, text):
     assert not (project / "ran").exists()
 
 
-@pytest.mark.parametrize("name", ["DATA", "MANIFEST", "JUDGE", "VARIANT", "SEED"])
+@pytest.mark.parametrize("name", ["A", "B", "DATA", "MANIFEST", "JUDGE", "VARIANT", "SEED"])
 def test_every_other_value_reaches_python_as_typed(project, name):
     stand_in(project, name)
     assert (
@@ -110,6 +110,15 @@ def test_every_other_value_reaches_python_as_typed(project, name):
 def test_a_model_from_the_environment_reaches_python_too(project):
     stand_in(project, "MODEL")
     assert make(project, "report", MODEL="a$b; touch ran").stdout == "<a$b; touch ran>"
+    assert not (project / "ran").exists()
+
+
+def test_two_models_reach_python_as_typed(project):
+    gamut = project / ".venv" / "bin" / "gamut"
+    gamut.write_text('#!/bin/sh\nprintf "<%s><%s><%s>" "$1" "$GAMUT_A" "$GAMUT_B"\n', encoding="utf-8")
+    gamut.chmod(0o755)
+    done = make(project, "compare", "A=a$(shell touch ran)", "B=b; touch ran")
+    assert done.stdout == "<compare-report><a$(shell touch ran)><b; touch ran>", done.stderr
     assert not (project / "ran").exists()
 
 

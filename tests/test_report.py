@@ -1,6 +1,8 @@
 """Notebooks run with parameters: the contract, exact values, failures that are named, and nothing lost."""
 
 import json
+import re
+from urllib.parse import unquote
 
 import nbformat
 import pytest
@@ -145,3 +147,33 @@ def test_the_same_data_gives_the_same_bytes(drawn):
 
 def test_no_half_written_figures_are_left(drawn):
     assert {path.name for path in drawn[0].iterdir()} == {"figures", "tables"}
+
+
+def test_a_site_holds_reports_notebooks_and_figures_and_its_links_lead_somewhere(bare_database, tmp_path, monkeypatch):
+    # Two small notebooks and ready reports stand for the real ones, which other tests run.
+    home = tmp_path / "home"
+    (home / "notebooks").mkdir(parents=True)
+    for name, title in (("00_first", "# 0. First"), ("01_second", "# 1. Second")):
+        node = notebook('database = ""\njudge = ""\nvariant = ""\nseed = 0')
+        node.cells.insert(0, nbformat.v4.new_markdown_cell(title))
+        nbformat.write(node, home / "notebooks" / f"{name}.ipynb")
+    monkeypatch.setenv("GAMUT_HOME", str(home))
+
+    def ready(study, *, label):
+        page = paths.reports() / paths.slug(label) / f"{paths.slug(label)}.html"
+        page.parent.mkdir(parents=True)
+        page.write_text(study.model, encoding="utf-8")
+        return page
+
+    monkeypatch.setattr(report, "model_report", ready)
+    steps = []
+    index = report.site(
+        Study(bare_database), {"alpha": "alpha", "beta": "be/ta"}, progress=lambda *step: steps.append(step)
+    )
+    assert index == home / "reports" / "site" / "index.html"
+    assert [step[1:] for step in steps] == [(number, 4) for number in (1, 2, 3, 4)]
+    links = re.findall(r'href="(?!data:)([^"#]+)"', index.read_text(encoding="utf-8"))
+    assert {"00_first.html", "01_second.html", "figures/index.html", "alpha/alpha.html"} <= set(links)
+    assert len(links) == 5
+    assert all((index.parent / unquote(link)).is_file() for link in links)
+    assert "First" in (index.parent / "00_first.html").read_text(encoding="utf-8")

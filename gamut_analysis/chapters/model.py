@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from gamut_analysis import failures, ranking
+from gamut_analysis import failures
 from gamut_analysis.chapters.common import (
     ESTIMATE,
     SAMPLING,
@@ -333,12 +333,12 @@ def neighbours(study: Study, board: pl.DataFrame, pairs: pl.DataFrame) -> pl.Dat
     order = board["model"].to_list()
     here = order.index(study.model)
     near = order[max(here - NEIGHBOURS, 0) : here + NEIGHBOURS + 1]
-    facing = _facing(pairs, study.model).filter(pl.col("model").is_in(near))
+    around = facing(pairs, study.model).filter(pl.col("model").is_in(near))
     place = {model: position for position, model in enumerate(order)}
-    return facing.sort(pl.col("model").replace_strict(place, return_dtype=pl.Int64))
+    return around.sort(pl.col("model").replace_strict(place, return_dtype=pl.Int64))
 
 
-def _facing(pairs: pl.DataFrame, model: str) -> pl.DataFrame:
+def facing(pairs: pl.DataFrame, model: str) -> pl.DataFrame:
     """The pairs of one model, seen from its side."""
     columns = ["estimate", "low", "high", "n", "p", "p_adjusted", "verdict", "reason"]
     forward = pairs.filter(model_a=model).select(
@@ -358,32 +358,6 @@ def _facing(pairs: pl.DataFrame, model: str) -> pl.DataFrame:
         "reason",
     )
     return pl.concat([forward, backward])
-
-
-def comparison(study: Study, other: str) -> pl.DataFrame:
-    """The study's model minus another on the questions that both have: the score, each tier, each domain, paired."""
-    rows = [_paired(study, other, "score", "Score")]
-    rows += [_paired(study, other, tier, TIER_LABELS[tier]) for tier in TIERS]
-    domains = study.questions["domain"].drop_nulls().unique().sort().to_list()
-    for domain in domains:
-        ids = study.questions.filter(domain=domain)["question_id"]
-        rows.append(_paired(study, other, "score", domain, ids))
-    return pl.concat(rows, how="diagonal_relaxed")
-
-
-def _paired(study: Study, other: str, value: str, label: str, ids: pl.Series | None = None) -> pl.DataFrame:
-    both = study.own_scores.filter(pl.col("model").is_in([study.model, other])).with_columns(score=pl.col(value))
-    if ids is not None:
-        both = both.filter(pl.col("question_id").is_in(ids.implode()))
-    if both["model"].n_unique() < 2:
-        nothing = "the two have no question in common here"
-        return pl.DataFrame({"figure": [label], "n": [0], "reason": [nothing]}).cast({"n": pl.Int64})
-    row = ranking.paired_differences(
-        both, judge=study.judge, variant=study.variant, questions=study.questions, seed=study.seed
-    )
-    return _facing(row.with_columns(name_a=pl.lit(""), name_b=pl.lit("")), study.model).with_columns(
-        figure=pl.lit(label)
-    )
 
 
 def text_only_gains(study: Study) -> pl.DataFrame:
@@ -432,21 +406,6 @@ def beside_published(study: Study, board: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit("inside"))
         .otherwise(pl.lit("outside")),
     )
-
-
-def compare_table(study: Study, comparison: pl.DataFrame) -> Table:
-    """Two models side by side: what the first has over the second, paired by question."""
-    columns = {
-        "figure": text("On"),
-        "estimate": interval("Difference", signed=True),
-        "n": count("Common questions"),
-        "p": p_value("p"),
-        "verdict": text(f"{study.model_name} is"),
-    }
-    caption = (
-        f"{view_of(study)}. p by sign-flip permutation, each row by itself: the rows below the first are for exploring."
-    )
-    return Table("comparison", comparison, columns, captioned(study, caption))
 
 
 def verdict_shares(study: Study, board: pl.DataFrame) -> Figure:

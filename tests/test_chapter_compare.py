@@ -1,0 +1,153 @@
+"""Two models against each other: expectations worked by hand on the least data, the same on rich data, odd names."""
+
+import polars as pl
+import pytest
+import vl_convert
+
+from gamut_analysis import datasets, report
+from gamut_analysis.chapters import compare, start
+from gamut_analysis.charts import dots
+from gamut_analysis.display import Figure, Table
+from gamut_analysis.errors import UnknownName
+from gamut_analysis.study import Study
+
+HOSTILE = ['a{b}"', "</script>**c**\nd"]
+
+
+@pytest.fixture(scope="module")
+def bare(bare_database):
+    return Study(bare_database, "alpha")
+
+
+@pytest.fixture(scope="module")
+def small(small_database):
+    return Study(small_database, "gpt-4o")
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("hostile") / "hostile"
+    folder.mkdir()
+    rows = [
+        {"model": model, "judge": "{j}", "question_id": f"q{q}", "check_id": "c", "verdict": verdict}
+        for model, verdict in zip(HOSTILE, ("meets", "missing"), strict=True)
+        for q in range(3)
+    ]
+    pl.DataFrame(rows).write_csv(folder / "verdicts.csv")
+    return datasets.build(folder, folder.parent / "hostile.duckdb").database
+
+
+def test_two_models_are_compared_on_what_both_have(bare):
+    # On q1 and q2: alpha -1/3, beta -2/3, so alpha minus beta is 1/3.
+    rows = compare.comparison(bare, "beta")
+    first = rows.row(0, named=True)
+    assert (first["figure"], first["part"], first["n"]) == ("Score", "all", 2)
+    assert first["estimate"] == pytest.approx(1 / 3)
+    shown = compare.questions(bare, "beta")
+    assert shown["question_id"].to_list() == ["q1", "q2"]
+    assert shown["difference"].to_list() == pytest.approx([1 / 3, 1 / 3])
+
+
+def test_verdicts_are_crossed_on_the_checks_that_both_have(bare):
+    # q1 and q2 have two checks each: c1 is met by alpha and missing from beta, c2 is contradicted by both.
+    crossed = compare.crossed(bare, "beta")
+    assert crossed.select("verdict_a", "verdict_b", "checks").rows() == [
+        ("meets", "missing", 2),
+        ("contradicts", "contradicts", 2),
+    ]
+    told = str(compare.verdicts_text(bare, "beta", crossed))
+    assert told == (
+        "On 50.0 % of the checks alpha meets what beta does not meet in full, on 0.0 % it is the other way round; "
+        "0.0 % are missing from both answers."
+    )
+
+
+def test_questions_are_listed_on_the_side_where_there_are_any(bare):
+    shown = compare.questions(bare, "beta")
+    ahead = compare.questions_of(bare, "beta", shown, ahead=True)
+    assert isinstance(ahead, Table)
+    assert ahead.frame.height == 2
+    behind = compare.questions_of(bare, "beta", shown, ahead=False)
+    assert str(behind) == "There is no question on which the first is behind the second."
+
+
+def test_the_headline_says_one_of_three_things_and_turned_round_its_opposite(small):
+    words = set()
+    for model, other in (("gemini-3.1-pro", "llama-3.2-11b"), ("llama-3.2-11b", "gemini-3.1-pro")):
+        study, other = compare.two(Study(small.path, model), other)
+        words.add(str(compare.headline(study, other, compare.comparison(study, other))).split(". ")[0])
+    assert words == {"Gemini 3.1 Pro is ahead of Llama 3.2 11B", "Llama 3.2 11B is behind Gemini 3.1 Pro"}
+
+
+def test_the_ends_are_the_largest_differences(small):
+    other = "gemini-3.1-pro"
+    shown = compare.questions(small, other)
+    ends = [compare.questions_of(small, other, shown, ahead=ahead).frame["difference"] for ahead in (True, False)]
+    assert [ends[0][0], ends[1][0]] == [shown["difference"].max(), shown["difference"].min()]
+    assert max(map(len, ends)) <= compare.QUESTIONS
+
+
+def test_models_that_are_not_named_are_the_best_that_are_left(small, bare):
+    study, other = compare.two(Study(small.path), "")
+    best = compare.board(study)["model"].to_list()[:2]
+    assert [study.model, other] == best
+    assert compare.two(Study(small.path, best[0]), "")[1] == best[1]
+    assert compare.two(Study(small.path), best[0])[0].model == best[1]
+    assert compare.two(Study(bare.path), "")[1] == "beta"
+
+
+def test_unknown_and_repeated_models_are_refused(small):
+    with pytest.raises(UnknownName, match=r"no model 'gpt-4oo'.*the nearest: gpt-4o"):
+        compare.two(small, "gpt-4oo")
+    with pytest.raises(UnknownName, match="not with itself"):
+        compare.two(small, "gpt-4o")
+
+
+def test_a_model_alone_has_nothing_to_be_compared_with(bare):
+    rows = compare.comparison(bare, "")
+    assert "one model only" in str(compare.headline(bare, "", rows))
+    assert compare.compare_table(bare, "", rows).frame["n"].to_list() == [0, 0, 0, 0]
+    assert "no check" in str(compare.verdict_grid(bare, "", compare.crossed(bare, "")))
+
+
+def test_hostile_names_stand_as_they_are(hostile, tmp_path, monkeypatch):
+    monkeypatch.setenv("GAMUT_HOME", str(tmp_path))
+    study, other = compare.two(Study(hostile), "")
+    rows = compare.comparison(study, other)
+    assert rows["estimate"][0] == pytest.approx(1.0)
+    assert HOSTILE[0] in str(compare.headline(study, other, rows))
+    for shown in (
+        compare.difference_dots(study, other, rows),
+        compare.verdict_grid(study, other, compare.crossed(study, other)),
+    ):
+        assert isinstance(shown, Figure)
+        assert "<path" in vl_convert.vegalite_to_svg(shown.chart.to_dict())
+
+
+def test_a_comparison_is_written_as_a_page(bare, tmp_path, monkeypatch):
+    monkeypatch.setattr(report.paths, "reports", lambda: tmp_path)
+    written = report.compare_report(bare, "beta", label="alpha--vs--beta")
+    assert written == tmp_path / "alpha--vs--beta" / "alpha--vs--beta.html"
+    assert "alpha and beta" in written.read_text(encoding="utf-8")
+    assert (written.parent / "numbers.json").is_file()
+
+
+def test_a_difference_without_a_test_is_drawn_hollow_and_one_without_interval_is_drawn_too():
+    rows = pl.DataFrame(
+        {
+            "figure": ["Score", "模型", "c[d]"],
+            "estimate": [0.1, -0.1, 0.2],
+            "low": [0.05, -0.2, None],
+            "high": [0.15, 0.0, None],
+            "n": [9, 9, 1],
+            "verdict": ["ahead", "not told apart", None],
+        }
+    )
+    svg = vl_convert.vegalite_to_svg(dots.around_zero(rows, part="figure", title="Difference, points").to_dict())
+    assert all(name in svg for name in ("模型", "c[d]", "+10.0"))
+
+
+def test_the_start_names_the_command_of_a_report(small, bare_database):
+    assert "MODEL=gpt-4o" in str(start.report_command(small, pl.DataFrame()))
+    study = Study(bare_database)
+    assert "MODEL=alpha" in str(start.report_command(study, pl.DataFrame({"model": ["alpha", "beta"]})))
