@@ -91,7 +91,7 @@ def opening_coverage(openings: pl.Series) -> pl.DataFrame:
     [('what is', 0.5), ('how do', 0.75), ('why', 1.0)]
     """
     known = openings.drop_nulls().rename("opening")
-    counted = known.to_frame().group_by("opening").agg(pl.len().cast(pl.Int64).alias("questions"))
+    counted = known.to_frame().group_by("opening", maintain_order=True).agg(pl.len().cast(pl.Int64).alias("questions"))
     ranked = counted.sort("questions", "opening", descending=[True, False]).with_row_index("rank", offset=1)
     n = pl.lit(len(known), dtype=pl.Int64).alias("n")
     share = pl.col("questions") / len(known)
@@ -145,7 +145,7 @@ def first_words(words: pl.DataFrame, *, level: float = LEVEL) -> pl.DataFrame:
     ``is_interrogative``, ``questions`` and their share: ``estimate, low, high`` (Wilson), ``n``.
     """
     known = words.drop_nulls("first_word")
-    counted = known.group_by("first_word").agg(
+    counted = known.group_by("first_word", maintain_order=True).agg(
         pl.col("opens_with_interrogative").any().alias("is_interrogative"), pl.len().cast(pl.Int64).alias("questions")
     )
     return _with_share(counted, known.height, level).sort("questions", "first_word", descending=[True, False])
@@ -176,7 +176,7 @@ def _tree_level(grown: pl.DataFrame, edges: pl.DataFrame, place: int, least: int
     worded = grown.with_columns(pl.col("words").list.get(place, null_on_oob=True).alias("word")).drop_nulls("word")
     size = pl.len().over("parent", "word")
     worded = worded.with_columns(pl.when(size < least).then(pl.lit(OTHER)).otherwise("word").alias("word"))
-    counted = worded.group_by("parent", "word").agg(pl.len().cast(pl.Int64).alias("questions"))
+    counted = worded.group_by("parent", "word", maintain_order=True).agg(pl.len().cast(pl.Int64).alias("questions"))
     placed = counted.join(edges, on="parent").sort(
         "edge", pl.col("word") == OTHER, "questions", "word", descending=[False, False, True, False]
     )
@@ -690,7 +690,11 @@ def topic_shares(assigned: pl.DataFrame, *, level: float = LEVEL) -> pl.DataFram
 
     n counts all questions, those without a topic too.
     """
-    counted = assigned.drop_nulls("topic").group_by("topic", "name").agg(pl.len().cast(pl.Int64).alias("questions"))
+    counted = (
+        assigned.drop_nulls("topic")
+        .group_by("topic", "name", maintain_order=True)
+        .agg(pl.len().cast(pl.Int64).alias("questions"))
+    )
     return _with_share(counted, assigned.height, level).sort("topic")
 
 

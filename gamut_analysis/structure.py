@@ -188,7 +188,9 @@ class _Facts:
     def checks_per_question(self, tier: str | None = None) -> pl.DataFrame:
         """Checks of every question, 0 where it has none of the tier."""
         number = pl.len() if tier is None else (pl.col("tier").cast(pl.String) == tier).sum()
-        return self.multimodal.group_by("question_id").agg(number.alias("checks")).sort("question_id")
+        return (
+            self.multimodal.group_by("question_id", maintain_order=True).agg(number.alias("checks")).sort("question_id")
+        )
 
     def mean_checks(self, tier: str | None = None) -> _Value:
         table = self.checks_per_question(tier)
@@ -196,14 +198,20 @@ class _Facts:
 
     def with_any(self, holds: pl.Expr) -> _Value:
         """Share of questions with an item that holds."""
-        return _share(self.items.group_by("question_id").agg(holds.any().alias("any"))["any"], "questions", self.level)
+        return _share(
+            self.items.group_by("question_id", maintain_order=True).agg(holds.any().alias("any"))["any"],
+            "questions",
+            self.level,
+        )
 
     def with_type(self, item_type: str) -> _Value:
         return self.with_any(pl.col("item_type").cast(pl.String) == item_type)
 
     def types_per_question(self) -> _Value:
         structured = pl.col("item_type").cast(pl.String).is_in(STRUCTURES)
-        table = self.items.group_by("question_id").agg(pl.col("item_type").filter(structured).n_unique().alias("types"))
+        table = self.items.group_by("question_id", maintain_order=True).agg(
+            pl.col("item_type").filter(structured).n_unique().alias("types")
+        )
         table = table.sort("question_id")
         return _mean(table["types"], "questions", self.level, self.clusters(table["question_id"]))
 
@@ -316,7 +324,7 @@ def items_of(checks: pl.DataFrame) -> pl.DataFrame:
         if "members" in rows.columns
         else pl.lit(None, dtype=pl.Int32)
     )
-    counted = rows.group_by("question_id", "item_id").agg(
+    counted = rows.group_by("question_id", "item_id", maintain_order=True).agg(
         pl.col("item_type").first(),
         roles("list_item").alias("elements"),
         roles("step", "optional_step").alias("steps"),
@@ -360,7 +368,7 @@ def checks_by_tier(checks: pl.DataFrame) -> pl.DataFrame:
     """Checks of every question and tier, tiers without checks as 0: question_id, variant, tier, checks."""
     asked = checks.select("question_id", "variant").unique()
     tiers = pl.DataFrame({"tier": pl.Series(TIERS, dtype=pl.Enum(TIERS))})
-    counted = checks.group_by("question_id", "variant", pl.col("tier").cast(pl.Enum(TIERS))).agg(
+    counted = checks.group_by("question_id", "variant", pl.col("tier").cast(pl.Enum(TIERS)), maintain_order=True).agg(
         pl.len().cast(pl.Int64).alias("checks")
     )
     return (
@@ -378,8 +386,8 @@ def structure_combinations(items: pl.DataFrame, *, level: float = LEVEL) -> pl.D
     the share of all questions with items: ``estimate, low, high`` (Wilson), ``n``. What an UpSet plot shows.
     """
     has = [(pl.col("item_type").cast(pl.String) == name).any().alias(name) for name in STRUCTURES]
-    sets = items.group_by("question_id").agg(*has, pl.col("has_insight").any().alias("insight"))
-    counted = sets.group_by(_SETS).agg(pl.len().cast(pl.Int64).alias("questions"))
+    sets = items.group_by("question_id", maintain_order=True).agg(*has, pl.col("has_insight").any().alias("insight"))
+    counted = sets.group_by(_SETS, maintain_order=True).agg(pl.len().cast(pl.Int64).alias("questions"))
     words = [pl.when(pl.col(name)).then(pl.lit(_SET_LABELS[name])) for name in _SETS]
     label = pl.concat_str(words, separator=" + ", ignore_nulls=True)
     return _with_share(
@@ -404,7 +412,7 @@ def structure_sizes(items: pl.DataFrame, *, level: float = LEVEL) -> pl.DataFram
 def member_lengths(items: pl.DataFrame, *, level: float = LEVEL) -> pl.DataFrame:
     """Lengths of lists, processes and relationships: ``items`` a length and their share of the type (Wilson)."""
     rows = items.filter(_STRUCTURED).drop_nulls("n_members")
-    counted = rows.group_by("item_type", "n_members").agg(pl.len().cast(pl.Int64).alias("items"))
+    counted = rows.group_by("item_type", "n_members", maintain_order=True).agg(pl.len().cast(pl.Int64).alias("items"))
     total = pl.col("items").sum().over("item_type")
     return _with_share(counted, "items", total, level).sort("item_type", "n_members")
 
@@ -414,7 +422,10 @@ def baseline_thresholds(items: pl.DataFrame) -> pl.DataFrame:
     rows = items.filter(pl.col("item_type").cast(pl.String) == "flexible_list").drop_nulls("n_members")
     keys = ["n_members", "baseline", "n_thresholds"]
     return (
-        rows.group_by(keys).agg(pl.len().cast(pl.Int64).alias("lists")).with_columns(_LONG.alias("is_long")).sort(keys)
+        rows.group_by(keys, maintain_order=True)
+        .agg(pl.len().cast(pl.Int64).alias("lists"))
+        .with_columns(_LONG.alias("is_long"))
+        .sort(keys)
     )
 
 
@@ -459,7 +470,7 @@ def counterfactual_counts(counts: pl.DataFrame, rubric: str) -> pl.DataFrame:
     status = [pl.col("answer_status").first()] if "answer_status" in counts.columns else []
     return (
         rows.with_columns(placed.cast(pl.Enum(TIERS)).alias("tier"))
-        .group_by(*_REPLICATE, "tier")
+        .group_by(*_REPLICATE, "tier", maintain_order=True)
         .agg(pl.col(*VERDICTS, "ungraded", "checks").sum(), *status)
     )
 

@@ -109,7 +109,7 @@ def domain_scores(study: Study) -> pl.DataFrame:
         study.own_scores.drop_nulls("score")
         .join(domains, on="question_id")
         .join(study.models.select("model", "name"), on="model")
-        .group_by("model", "name", "domain")
+        .group_by("model", "name", "domain", maintain_order=True)
         .agg(pl.col("score").mean(), pl.len().alias("n"))
         .sort("domain", "name")
     )

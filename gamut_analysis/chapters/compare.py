@@ -103,7 +103,11 @@ def crossed(study: Study, other: str) -> pl.DataFrame:
         _verdicts(study, model).rename({"verdict": name})
         for model, name in ((study.model, "verdict_a"), (other, "verdict_b"))
     )
-    met = ours.join(theirs, on=_ANSWER).group_by("verdict_a", "verdict_b").agg(pl.len().alias("checks"))
+    met = (
+        ours.join(theirs, on=_ANSWER)
+        .group_by("verdict_a", "verdict_b", maintain_order=True)
+        .agg(pl.len().alias("checks"))
+    )
     return met.with_columns(share=pl.col("checks") / pl.col("checks").sum()).sort("verdict_a", "verdict_b")
 
 

@@ -258,7 +258,7 @@ def lengths(study: Study, openings: pl.DataFrame) -> Figure | Text:
     """How many words questions have."""
     if openings.is_empty():
         return cannot("question-lengths", no_texts(study))
-    counted = openings.group_by("words").agg(pl.len().alias("questions")).sort("words")
+    counted = openings.group_by("words", maintain_order=True).agg(pl.len().alias("questions")).sort("words")
     counted = counted.with_columns(panel=pl.lit(""))
     middle = float(np.median(openings["words"].to_numpy()))
     shown = format_number(middle, 0 if middle == round(middle) else 1)
@@ -495,7 +495,11 @@ def closest_text(study: Study, texts: pl.DataFrame, cosine: np.ndarray) -> Text:
 
 def domains_table(study: Study) -> Table | Text:
     """How many questions each domain has, beside the printed counts."""
-    rows = study.questions.drop_nulls("domain").group_by("domain").agg(pl.len().cast(pl.Int64).alias("questions"))
+    rows = (
+        study.questions.drop_nulls("domain")
+        .group_by("domain", maintain_order=True)
+        .agg(pl.len().cast(pl.Int64).alias("questions"))
+    )
     if rows.is_empty():
         return cannot("question-domains", "The questions of this data have no domain.")
     printed = published(study).filter(pl.col("statistic") == "questions")
@@ -521,8 +525,12 @@ def topic_grid(study: Study, topics: pl.DataFrame) -> Figure | Text:
     has_domains = topics["domain"].null_count() < topics.height
     topics = topics.with_columns(pl.col("domain").fill_null("no domain" if has_domains else "All questions"))
     placed = topics.drop_nulls("topic")
-    asked = topics.group_by("domain").agg(pl.len().alias("n"))
-    cells = placed.group_by("topic", "name", "domain").agg(pl.len().alias("questions")).join(asked, on="domain")
+    asked = topics.group_by("domain", maintain_order=True).agg(pl.len().alias("n"))
+    cells = (
+        placed.group_by("topic", "name", "domain", maintain_order=True)
+        .agg(pl.len().alias("questions"))
+        .join(asked, on="domain")
+    )
     cells = cells.with_columns(share=pl.col("questions") / pl.col("n")).sort("topic", "domain")
     rows = cells.select("topic", "name").unique().sort("topic")["name"].to_list()
     columns = asked.sort("n", "domain", descending=[True, False])["domain"].to_list()
@@ -547,7 +555,7 @@ def topics_table(study: Study, topics: pl.DataFrame) -> Table | Text:
     if topics.is_empty():
         has_texts = not texts(study).is_empty()
         return cannot("domain-topics", "The questions of this data have no domain." if has_texts else no_texts(study))
-    sizes = topics.group_by("domain").agg(pl.col("n").max(), pl.col("reason").first())
+    sizes = topics.group_by("domain", maintain_order=True).agg(pl.col("n").max(), pl.col("reason").first())
     found = topics.drop_nulls("topic").drop("n", "reason")
     printed = _printed_topics(study).filter(pl.col("domain").is_in(sizes["domain"].to_list()))
     if found.is_empty() and printed.is_empty():
@@ -605,7 +613,11 @@ def question_map(study: Study, texts: pl.DataFrame) -> Figure | Text:
         x=pl.Series(places[:, 0]).round(4), y=pl.Series(places[:, 1]).round(4)
     )
     home = diversity.neighbours_at_home(cosine, kept["domain"].to_list())
-    sizes = kept.group_by("domain").agg(pl.len().alias("n")).sort("n", "domain", descending=[True, False])
+    sizes = (
+        kept.group_by("domain", maintain_order=True)
+        .agg(pl.len().alias("n"))
+        .sort("n", "domain", descending=[True, False])
+    )
     title = (
         f"{format_percent(home['estimate'], 0)} % of the questions have their nearest neighbour in their own domain "
         f"({format_percent(home['chance'], 0)} % by chance)"

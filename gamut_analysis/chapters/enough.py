@@ -188,7 +188,11 @@ def _pair_variances(pairs: pl.DataFrame) -> np.ndarray:
 def domain_table(study: Study, pairs: pl.DataFrame) -> Table | Text:
     """The smallest gap that each domain alone could show."""
     domains = study.questions.select("question_id", "domain").drop_nulls()
-    sizes = domains.group_by("domain").agg(pl.len().alias("n")).sort("n", "domain", descending=[True, False])
+    sizes = (
+        domains.group_by("domain", maintain_order=True)
+        .agg(pl.len().alias("n"))
+        .sort("n", "domain", descending=[True, False])
+    )
     spread = _pair_variances(pairs)
     if sizes.is_empty() or not spread.size:
         return cannot("by-domain", "This data has no domains, or no two models in common.")

@@ -65,7 +65,9 @@ def several(study: Study) -> bool:
 def boards(study: Study) -> pl.DataFrame:
     """Every model's mean under every judge, over the questions that all of them have a score on."""
     common = ranking.common_questions(study.scores, variant=study.variant)
-    means = common.group_by("model", "judge").agg(pl.col("score").mean().alias("estimate"), pl.len().alias("n"))
+    means = common.group_by("model", "judge", maintain_order=True).agg(
+        pl.col("score").mean().alias("estimate"), pl.len().alias("n")
+    )
     names = study.judges.select("judge", pl.col("name").alias("judge_name"))
     return means.join(study.models.select("model", "name"), on="model").join(names, on="judge").sort("judge", "name")
 
@@ -80,7 +82,7 @@ def rank_lines(study: Study, boards: pl.DataFrame) -> Figure | Text:
     order = [names[study.judge], *(name for judge, name in names.items() if judge != study.judge)]
     order = [name for name in order if name in boards["judge_name"].to_list()]
     chart = lines.slopes(boards, at="judge_name", order=order)
-    spread = boards.group_by("model").agg(pl.col("estimate").max() - pl.col("estimate").min())
+    spread = boards.group_by("model", maintain_order=True).agg(pl.col("estimate").max() - pl.col("estimate").min())
     title = (
         f"The same answer scores up to {format_points(spread.select(pl.col('estimate').max()).item())} points "
         f"apart, by judge"
@@ -151,7 +153,11 @@ def verdict_grid(study: Study) -> Figure | Text:
     facing = pairs.filter(judge_a=study.judge)
     if facing.is_empty():
         return cannot("verdict-grid", _ONE)
-    rival = facing.group_by("judge_b").agg(pl.len()).sort("len", "judge_b", descending=[True, False])["judge_b"][0]
+    rival = (
+        facing.group_by("judge_b", maintain_order=True)
+        .agg(pl.len())
+        .sort("len", "judge_b", descending=[True, False])["judge_b"][0]
+    )
     own = facing.filter(judge_b=rival)
     cells = [
         {"own": VERDICT_LABELS[a], "other": VERDICT_LABELS[b], "checks": int(own[f"n_{i}{j}"].sum())}
@@ -265,9 +271,9 @@ def gaps(study: Study) -> pl.DataFrame:
     """How much higher each judge scores than the others do, by model and over all, with the others' mean score."""
     rows = leniency.judge_gaps(study.scores, variant=study.variant, questions=study.questions)
     scored = study.scores.filter(variant=study.variant).drop_nulls("score")
-    means = scored.group_by("model", "judge").agg(pl.col("score").mean().alias("mean"))
+    means = scored.group_by("model", "judge", maintain_order=True).agg(pl.col("score").mean().alias("mean"))
     others = means.join(means, on="model", suffix="_other").filter(pl.col("judge") != pl.col("judge_other"))
-    quality = others.group_by("model", "judge").agg(pl.col("mean_other").mean().alias("quality"))
+    quality = others.group_by("model", "judge", maintain_order=True).agg(pl.col("mean_other").mean().alias("quality"))
     named = rows.join(quality, on=["model", "judge"], how="left").join(
         study.models.select("model", "name"), on="model", how="left"
     )

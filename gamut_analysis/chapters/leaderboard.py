@@ -251,7 +251,7 @@ def domain_grid(study: Study, board: pl.DataFrame) -> Figure | Text:
     if cells.is_empty():
         return cannot("domains", "The questions of this data have no domain.")
     rows = board.drop_nulls("estimate")["name"].to_list()
-    means = cells.group_by("domain").agg(pl.col("score").mean()).sort("score", descending=True)
+    means = cells.group_by("domain", maintain_order=True).agg(pl.col("score").mean()).sort("score", descending=True)
     columns = means["domain"].to_list()
     chart = grids.heat(cells, row="name", column="domain", value="score", rows=rows, columns=columns, title="Points")
     title = f"{columns[0]} is the easiest domain on average, {columns[-1]} the hardest"

@@ -301,7 +301,11 @@ def currencies(study: Study, board: pl.DataFrame, lost: pl.DataFrame) -> Figure 
         return cannot("currencies", "Every check is met, so there is nothing to split.")
     order = [name for name in board["name"] if name in set(rows["name"])]
     chart = charts.currencies(rows, order=order)
-    contradicted = rows.filter(pl.col("verdict") == "contradicts").group_by("panel").agg(pl.col("share").median())
+    contradicted = (
+        rows.filter(pl.col("verdict") == "contradicts")
+        .group_by("panel", maintain_order=True)
+        .agg(pl.col("share").median())
+    )
     middle = dict(contradicted.iter_rows())
     low, high = (format_percent(middle.get(title, 0.0), 0) for title in PANELS.values())
     title = f"Contradictions are {low} % of what is not met and {high} % of what it costs, for the median model"
@@ -566,7 +570,11 @@ def item_histogram(study: Study, items: pl.DataFrame) -> Figure | Text:
     placed = shared.with_columns(
         models=(pl.col("difficulty") * models).round().cast(pl.Int64), is_dead=pl.col("dead").is_not_null()
     )
-    rows = placed.group_by("models", "is_dead").agg(pl.len().alias("checks")).sort("models", "is_dead")
+    rows = (
+        placed.group_by("models", "is_dead", maintain_order=True)
+        .agg(pl.len().alias("checks"))
+        .sort("models", "is_dead")
+    )
     rows = rows.with_columns(share=pl.col("checks") / shared.height)
     title = f"{format_percent(shared['dead'].count() / shared.height)} % of the checks tell none of these models apart"
     told = [

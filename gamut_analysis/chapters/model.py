@@ -113,7 +113,11 @@ def where_points_go(study: Study, losses: pl.DataFrame) -> Text:
     total = float(losses["estimate"].sum())
     if total <= 0:
         return Text("where-points-go-text", "Nothing is lost: every answer is complete.", {})
-    by_verdict = losses.group_by("verdict").agg(pl.col("estimate").sum()).sort("estimate", "verdict", descending=True)
+    by_verdict = (
+        losses.group_by("verdict", maintain_order=True)
+        .agg(pl.col("estimate").sum())
+        .sort("estimate", "verdict", descending=True)
+    )
     worst = losses.sort("estimate", descending=True).row(0, named=True)
     verdict = by_verdict.row(0, named=True)
     values = {
@@ -301,7 +305,7 @@ def domains(study: Study) -> pl.DataFrame:
     if not rows:
         return pl.DataFrame()
     others = domain_scores(study).filter(pl.col("model") != study.model)
-    median = others.group_by("domain").agg(pl.col("score").median().alias("median"))
+    median = others.group_by("domain", maintain_order=True).agg(pl.col("score").median().alias("median"))
     return _beside_median(pl.concat(rows), median, "domain")
 
 
@@ -314,7 +318,7 @@ def roles(study: Study) -> pl.DataFrame:
     met = rates.filter((pl.col("verdict") == "meets") & (pl.col("rate") == "micro"))
     met = met.with_columns(role=pl.col("role").cast(pl.String).replace_strict(ROLE_LABELS))
     others = met.filter(pl.col("model") != study.model)
-    median = others.group_by("role").agg(pl.col("estimate").median().alias("median"))
+    median = others.group_by("role", maintain_order=True).agg(pl.col("estimate").median().alias("median"))
     return _beside_median(met.filter(model=study.model), median, "role")
 
 

@@ -115,17 +115,23 @@ def tier_sizes(study: Study) -> pl.DataFrame:
     by_tier = structure.checks_by_tier(study.checks).with_columns(
         panel=pl.col("tier").cast(pl.String).replace_strict(TIER_LABELS)
     )
-    whole = by_tier.group_by("question_id").agg(pl.col("checks").sum()).with_columns(panel=pl.lit(_ALL))
+    whole = (
+        by_tier.group_by("question_id", maintain_order=True)
+        .agg(pl.col("checks").sum())
+        .with_columns(panel=pl.lit(_ALL))
+    )
     each = pl.concat([part.select("panel", "checks") for part in (whole, by_tier)])
-    used = each.group_by("panel").agg(pl.col("checks").sum()).filter(pl.col("checks") > 0)["panel"]
-    counted = each.group_by("panel", "checks").agg(pl.len().alias("questions"))
+    used = each.group_by("panel", maintain_order=True).agg(pl.col("checks").sum()).filter(pl.col("checks") > 0)["panel"]
+    counted = each.group_by("panel", "checks", maintain_order=True).agg(pl.len().alias("questions"))
     return counted.filter(pl.col("panel").is_in(used.to_list())).sort("panel", "checks")
 
 
 def rescored(study: Study) -> pl.DataFrame:
     """Scores, ranks and changes of the complete models under other rubrics; empty where checks have no roles."""
     counts = tables.item_role_counts(study.path, variant=study.variant, judge=study.judge)
-    scored = study.own_scores.group_by("model").agg(pl.col("score").is_not_null().all().alias("complete"))
+    scored = study.own_scores.group_by("model", maintain_order=True).agg(
+        pl.col("score").is_not_null().all().alias("complete")
+    )
     kept = counts.filter(pl.col("model").is_in(scored.filter("complete")["model"].to_list()))
     if kept["role"].null_count() == kept.height:
         return pl.DataFrame()
@@ -215,9 +221,17 @@ def _medians(study: Study, order: list[str]) -> pl.DataFrame:
     by_tier = structure.checks_by_tier(study.checks).with_columns(
         panel=pl.col("tier").cast(pl.String).replace_strict(TIER_LABELS)
     )
-    whole = by_tier.group_by("question_id").agg(pl.col("checks").sum()).with_columns(panel=pl.lit(_ALL))
+    whole = (
+        by_tier.group_by("question_id", maintain_order=True)
+        .agg(pl.col("checks").sum())
+        .with_columns(panel=pl.lit(_ALL))
+    )
     each = pl.concat([part.select("panel", "checks") for part in (whole, by_tier)])
-    rows = each.group_by("panel").agg(pl.col("checks").median().alias("value")).filter(pl.col("panel").is_in(order))
+    rows = (
+        each.group_by("panel", maintain_order=True)
+        .agg(pl.col("checks").median().alias("value"))
+        .filter(pl.col("panel").is_in(order))
+    )
     shown = [f"median {format_number(value, 0 if value == round(value) else 1)}" for value in rows["value"]]
     return rows.with_columns(label=pl.Series(shown, dtype=pl.String))
 
@@ -343,7 +357,11 @@ def thresholds(study: Study, items: pl.DataFrame) -> Figure | Text:
     if lists.is_empty():
         return cannot("list-baselines", "The data does not say how many options its flexible lists have and ask for.")
     chart = rubrics.baselines(lists, long=structure.LONG_LIST)
-    wanted = lists.group_by("n_members", "baseline").agg(pl.col("lists").sum()).sort("lists", descending=True)
+    wanted = (
+        lists.group_by("n_members", "baseline", maintain_order=True)
+        .agg(pl.col("lists").sum())
+        .sort("lists", descending=True)
+    )
     first = wanted.row(0, named=True)
     title = f"The commonest flexible list asks for {first['baseline']} of {first['n_members']} options"
     caption = captioned(

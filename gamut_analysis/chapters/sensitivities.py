@@ -49,7 +49,7 @@ def compared(study: Study) -> list[str]:
     """The models of the ranking: those scored on every question; where fewer than two are, all that have a score."""
     scored = study.own_scores.drop_nulls("score")
     asked = scored["question_id"].n_unique()
-    counted = scored.group_by("model").len()
+    counted = scored.group_by("model", maintain_order=True).len()
     complete = counted.filter(pl.col("len") == asked)
     return sorted((complete if complete.height > 1 else counted)["model"])
 
@@ -60,7 +60,7 @@ def why_not(study: Study) -> str:
     if len(models) < 2:
         return "Fewer than two models have a score here, so there is no order that the constants could change."
     scored = study.own_scores.drop_nulls("score").filter(pl.col("model").is_in(models))
-    shared = scored.group_by("question_id").len().filter(pl.col("len") == len(models))
+    shared = scored.group_by("question_id", maintain_order=True).len().filter(pl.col("len") == len(models))
     return "" if shared.height else "No question is scored for every model, so no ranking can be made anew."
 
 
@@ -460,7 +460,9 @@ def spread_note(spreads: pl.DataFrame) -> Text | None:
     deviation = _by_source(known, "standard_deviation")
     medians = deviation.select(pl.col(_KINDS).median()).row(0, named=True)
     fixed = known.with_columns(fixed=pl.col("rank_low") == pl.col("rank_high"))
-    kept = dict(fixed.group_by(pl.col("source").cast(pl.String)).agg(pl.col("fixed").sum()).iter_rows())
+    kept = dict(
+        fixed.group_by(pl.col("source").cast(pl.String), maintain_order=True).agg(pl.col("fixed").sum()).iter_rows()
+    )
     values = {
         "specification": medians["specification"],
         "sampling": medians["sampling"],

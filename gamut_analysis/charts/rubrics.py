@@ -30,7 +30,9 @@ def upset(
     columns = columns.with_columns(base=pl.lit(top), tip=top - _BARS * pl.col(count) / most)
     cells = _cells(columns, sets, top)
     inside = cells.filter(pl.col("has"))
-    spans = inside.group_by("place", "x").agg(pl.col("y").min().alias("upper"), pl.col("y").max().alias("lower"))
+    spans = inside.group_by("place", "x", maintain_order=True).agg(
+        pl.col("y").min().alias("upper"), pl.col("y").max().alias("lower")
+    )
     rows = _set_rows(sizes, sets, count, top)
     width, height = left + _STEP * columns.height, top + _STEP * len(sets)
     tooltip = [alt.Tooltip("combination:N", title=""), alt.Tooltip(f"{count}:Q", title=count.capitalize())]
@@ -88,7 +90,11 @@ def baselines(lists: pl.DataFrame, *, long: int) -> alt.LayerChart | alt.FacetCh
     lists: rows of `n_members`, `baseline` and `lists`. A dotted line stands before the length `long`, from which on
     coverage thresholds take the place of a bonus for each option.
     """
-    cells = lists.group_by("n_members", "baseline").agg(pl.col("lists").sum()).sort("n_members", "baseline")
+    cells = (
+        lists.group_by("n_members", "baseline", maintain_order=True)
+        .agg(pl.col("lists").sum())
+        .sort("n_members", "baseline")
+    )
     cells = cells.with_columns(
         left=pl.col("n_members") - 0.5,
         right=pl.col("n_members") + 0.5,
