@@ -128,6 +128,7 @@ def report(
     data_text = typed("DATA", data)
     if not wanted.strip():
         raise UnknownName("MODEL is missing: make report MODEL=gemini-3.1-pro (or gamut report --model ...)")
+    _one_of("FORMAT", typed("FORMAT") or "html", ("html",))
     seed_number = _whole("SEED", typed("SEED", seed))
     database = _ready(data_text, typed("MANIFEST", manifest))
     judge_text, variant_text = typed("JUDGE", judge), typed("VARIANT", variant)
