@@ -1,6 +1,8 @@
 """What several notebooks tell: the frames of the field, captions, and what the data is."""
 
+import functools
 import shlex
+from collections.abc import Callable
 from typing import Any
 
 import polars as pl
@@ -17,6 +19,20 @@ SAMPLING = "Lines are 95 % intervals over questions, clustered where questions s
 ESTIMATE = ("estimate", "low", "high")
 
 
+def once(frame: Callable[[Study], pl.DataFrame]) -> Callable[[Study], pl.DataFrame]:
+    """Make a frame of a study once: several figures and sentences rest on it, and none changes it."""
+
+    @functools.wraps(frame)
+    def kept(study: Study) -> pl.DataFrame:
+        frames = study.__dict__.setdefault("frames", {})
+        if frame not in frames:
+            frames[frame] = frame(study)
+        return frames[frame]
+
+    return kept
+
+
+@once
 def board(study: Study) -> pl.DataFrame:
     """The leaderboard, with display names, the published score where there is one, and `place` in words."""
     ranked = ranking.leaderboard(
@@ -35,6 +51,7 @@ def board(study: Study) -> pl.DataFrame:
     )
 
 
+@once
 def published(study: Study) -> pl.DataFrame:
     """The paper's row of each model that it prints for this judge and variant, by model id; empty for other data."""
     empty = pl.DataFrame(schema={"model": pl.String, "published": pl.Float64})
@@ -61,6 +78,7 @@ def no_published(study: Study) -> str:
     return "" if published(study).height else "The paper prints no row for these models."
 
 
+@once
 def shares(study: Study) -> pl.DataFrame:
     """Verdict shares of every model: `micro` (pooled over checks) with interval, and `macro`."""
     rates = failures.verdict_rates(study.own_counts, questions=study.questions)
@@ -78,6 +96,7 @@ def shares(study: Study) -> pl.DataFrame:
     ).sort("name", "verdict")
 
 
+@once
 def tier_scores(study: Study) -> pl.DataFrame:
     """Mean tier score of every model with its interval, over the questions that have the tier."""
     parts = []
@@ -91,6 +110,7 @@ def tier_scores(study: Study) -> pl.DataFrame:
     return frame.with_columns(tier=pl.col("tier").cast(pl.Enum(TIERS)))
 
 
+@once
 def pairs(study: Study) -> pl.DataFrame:
     """All paired differences, with display names; the upper model first."""
     differences = ranking.paired_differences(
@@ -102,6 +122,7 @@ def pairs(study: Study) -> pl.DataFrame:
     ).join(names.rename({"model": "model_b", "name": "name_b"}), on="model_b", maintain_order="left")
 
 
+@once
 def domain_scores(study: Study) -> pl.DataFrame:
     """Mean score of every model on every domain; empty where questions have no domain."""
     domains = study.questions.select("question_id", "domain").drop_nulls()
@@ -128,6 +149,7 @@ def row_of(frame: pl.DataFrame, model: str) -> dict[str, Any]:
     return frame.filter(model=model).row(0, named=True)
 
 
+@once
 def gain_parts(study: Study) -> pl.DataFrame:
     """The naive gain of every model and its exact parts; empty where there is only one variant."""
     if study.scores.filter(judge=study.judge)["variant"].n_unique() < 2:
