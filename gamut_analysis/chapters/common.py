@@ -36,7 +36,7 @@ def once(frame: Callable[[Study], pl.DataFrame]) -> Callable[[Study], pl.DataFra
 def board(study: Study) -> pl.DataFrame:
     """The leaderboard, with display names, the published score where there is one, and `place` in words."""
     ranked = ranking.leaderboard(
-        study.scores, judge=study.judge, variant=study.variant, questions=study.questions, seed=study.seed
+        study.own_scores, judge=study.judge, variant=study.variant, questions=study.questions, seed=study.seed
     )
     asked = study.coverage.filter(judge=study.judge, variant=study.variant).select("model", "questions_asked")
     return (
@@ -101,7 +101,7 @@ def tier_scores(study: Study) -> pl.DataFrame:
     """Mean tier score of every model with its interval, over the questions that have the tier."""
     parts = []
     for tier in TIERS:
-        models, ids, matrix = score_matrix(study.scores, judge=study.judge, variant=study.variant, value=tier)
+        models, ids, matrix = score_matrix(study.own_scores, judge=study.judge, variant=study.variant, value=tier)
         rows = mean_intervals(matrix, clusters=question_clusters(study.questions, ids))
         parts.append(
             rows.with_columns(model=pl.Series(models), tier=pl.lit(tier), tier_label=pl.lit(TIER_LABELS[tier]))
@@ -114,7 +114,7 @@ def tier_scores(study: Study) -> pl.DataFrame:
 def pairs(study: Study) -> pl.DataFrame:
     """All paired differences, with display names; the upper model first."""
     differences = ranking.paired_differences(
-        study.scores, judge=study.judge, variant=study.variant, questions=study.questions, seed=study.seed
+        study.own_scores, judge=study.judge, variant=study.variant, questions=study.questions, seed=study.seed
     )
     names = study.models.select("model", "name")
     return differences.join(
@@ -139,7 +139,7 @@ def domain_scores(study: Study) -> pl.DataFrame:
 def rank_odds(study: Study) -> pl.DataFrame:
     """How often each model takes each rank over resampled questions,."""
     odds = ranking.rank_probabilities(
-        study.scores, judge=study.judge, variant=study.variant, questions=study.questions, seed=study.seed
+        study.own_scores, judge=study.judge, variant=study.variant, questions=study.questions, seed=study.seed
     )
     return odds.join(study.models.select("model", "name"), on="model")
 
