@@ -10,7 +10,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import polars as pl
 import typer
@@ -25,6 +25,9 @@ from gamut_analysis.typed import typed
 from gamut_analysis.vocabulary import VARIANTS
 
 WIDE = 160  # columns of a table that no terminal limits
+if TYPE_CHECKING:
+    from gamut_analysis.study import Study
+
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 out = Console(highlight=False, width=None if sys.stdout.isatty() else WIDE)
 err = Console(stderr=True, highlight=False)
@@ -71,6 +74,14 @@ def _ready(data: str, manifest: str, strict: bool = False) -> Path:
             strict=strict,
             progress=lambda step, n, of: bar.update(task, description=step, completed=n, total=of),
         )
+
+
+def _study(data: str | None, manifest: str | None, judge: str | None, variant: str | None, seed: str | None) -> "Study":
+    """The data through one judge and variant, of no model in particular, from options or what make was given."""
+    from gamut_analysis.study import Study
+
+    database = _ready(typed("DATA", data), typed("MANIFEST", manifest))
+    return Study(database, "", typed("JUDGE", judge), typed("VARIANT", variant), _whole("SEED", typed("SEED", seed)))
 
 
 @app.command()
@@ -168,10 +179,8 @@ def figures(
 ) -> None:
     """Run the notebooks and write every figure (SVG, PNG, PDF) and table (CSV, LaTeX) of theirs."""
     from gamut_analysis.report import all_figures
-    from gamut_analysis.study import Study
 
-    database = _ready(typed("DATA", data), typed("MANIFEST", manifest))
-    study = Study(database, "", typed("JUDGE", judge), typed("VARIANT", variant), _whole("SEED", typed("SEED", seed)))
+    study = _study(data, manifest, judge, variant, seed)
     with _bar() as bar:
         task = bar.add_task("figures", total=None)
         index = all_figures(
@@ -207,10 +216,8 @@ def rank(
     """The leaderboard with intervals, rank sets and tied groups, as a table for a paper."""
     from gamut_analysis.chapters import common, leaderboard
     from gamut_analysis.display import table_text
-    from gamut_analysis.study import Study
 
-    database = _ready(typed("DATA", data), typed("MANIFEST", manifest))
-    study = Study(database, "", typed("JUDGE", judge), typed("VARIANT", variant), _whole("SEED", typed("SEED", seed)))
+    study = _study(data, manifest, judge, variant, seed)
     out.print(Text(table_text(leaderboard.rank_table(study, common.board(study)))), soft_wrap=True)
 
 
