@@ -46,7 +46,7 @@ _MEANING: dict[str, Callable[[str], str | None]] = {
 _LABEL_COLUMNS = {
     "verdict": (("verdicts", "verdict"),),
     "tier": (("verdicts", "tier"), ("checks", "tier"), ("items", "tier"), ("items", "insight_tier")),
-    "variant": (("verdicts", "variant"), ("checks", "variant"), ("questions", "variant"), ("answers", "variant")),
+    "variant": tuple((table, "variant") for table in ("verdicts", "checks", "questions", "answers", "gradings")),
     "role": (("checks", "role"),),
     "item_type": (("checks", "item_type"), ("items", "item_type")),
 }
@@ -56,7 +56,7 @@ _ID_COLUMNS = {
     "question": tuple((table, "question_id") for table in ("checks", "questions", "answers", "items")),
     "check": (("checks", "check_id"),),
 }
-STAGING = ("stg_variants", "stg_verdicts", "stg_checks", "stg_questions", "stg_items", "stg_answers")
+STAGING = ("stg_variants", "stg_verdicts", "stg_checks", "stg_questions", "stg_items", "stg_answers", "stg_gradings")
 # In order of dependence; the ones in SCRATCH are not kept.
 CORE = (
     "dataset",
@@ -69,13 +69,14 @@ CORE = (
     "attempts",
     "rivals",
     "verdicts",
+    "gradings",
     "duplicates",
     "faults",
     "rejects",
     "sources",
 )
 SCRATCH = ("attempts", "rivals", "faults")
-MARTS = ("verdict_counts", "coverage", "judge_pairs", "rubric_profile", "question_words")
+MARTS = ("verdict_counts", "coverage", "judge_pairs", "rubric_profile", "question_words", "judging")
 RELATIONS = (*(name for name in CORE if name not in SCRATCH), *MARTS)
 KEYS: dict[str, tuple[str, ...]] = {
     "models": ("model",),
@@ -85,12 +86,14 @@ KEYS: dict[str, tuple[str, ...]] = {
     "checks": ("variant", "question_id", "check_id"),
     "answers": ("model", "variant", "question_id"),
     "verdicts": ("model", "judge", "variant", "question_id", "check_id", "replicate"),
+    "gradings": ("model", "judge", "variant", "question_id", "replicate"),
     "sources": ("source_id",),
     "verdict_counts": ("model", "judge", "variant", "question_id", "replicate", "tier"),
     "coverage": ("model", "judge", "variant"),
     "judge_pairs": ("model", "variant", "question_id", "judge_a", "judge_b"),
     "rubric_profile": ("variant", "question_id"),
     "question_words": ("variant", "question_id"),
+    "judging": ("model", "judge", "variant"),
 }
 _IDENTITIES = {
     "verdict counts add up to the checks": """
@@ -118,6 +121,7 @@ _DESCRIBED = (
     "grid",
     "models",
     "judges",
+    "judging",
     "questions",
     "sources",
     "rejects",
@@ -243,8 +247,9 @@ def check_verdicts(database: Path, *, model: str, variant: str) -> pl.DataFrame:
 def describe(database: Path) -> dict[str, pl.DataFrame]:
     """What is in a database, as frames for people: the data, the grid, the coverage, and all that was set aside.
 
-    dataset, grid, models, judges, questions, sources, coverage, rejects (by reason), duplicates (by kind), ungraded
-    (by reason), without_checks (questions that cannot be scored), lookalikes (names that may mean the same).
+    dataset, grid, models, judges, judging (what grading took), questions, sources, coverage, rejects (by reason),
+    duplicates (by kind), ungraded (by reason), without_checks (questions that cannot be scored), lookalikes (names that
+    may mean the same).
     """
     with connect(database) as connection:
         told = _select(connection, "dataset", {}, ()).row(0, named=True)

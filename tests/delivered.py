@@ -22,6 +22,12 @@ def check(**fields: Any) -> dict[str, Any]:
     return {"question_id": "q1", "check_id": "c1", "tier": "answer_critical", "text": "It is a fern"} | fields
 
 
+def grading(**fields: Any) -> dict[str, Any]:
+    """One delivered grading of the answer that `verdict` is about."""
+    usual = {"model": "alpha", "judge": "judge-a", "variant": "multimodal", "question_id": "q1", "replicate": 0}
+    return usual | fields
+
+
 def put(folder: Path, name: str, rows: list[dict[str, Any]] | str | bytes) -> Path:
     """Write rows into a file of the format that its name says, or text and bytes as they are."""
     path = folder / name

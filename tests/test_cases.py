@@ -18,7 +18,18 @@ from gamut_analysis.readers.folder import read_folder
 from gamut_analysis.scoring import Scoring
 from gamut_analysis.vocabulary import TIERS, VERDICTS, as_tier, as_verdict
 
-RELATIONS = ("verdicts", "questions", "answers", "duplicates", "rejects", "coverage", "verdict_counts", "judge_pairs")
+RELATIONS = (
+    "dataset",
+    "verdicts",
+    "questions",
+    "answers",
+    "gradings",
+    "duplicates",
+    "rejects",
+    "coverage",
+    "verdict_counts",
+    "judge_pairs",
+)
 
 
 @pytest.fixture
@@ -208,6 +219,35 @@ def test_21_retries_by_instant(case, monkeypatch, turned, zone):
     assert coverage == (expected["superseded"], expected["exact_repeats"], expected["failed_attempts"])
     conflicts = frames["verdicts"].filter(ungraded_reason="conflict").select("question_id", "model", "check_id")
     assert [list(row) for row in conflicts.iter_rows()] == expected["conflicts_without_time"]
+
+
+@pytest.mark.parametrize(
+    "files", [["gamut_demo.eval"], ["gamut_demo.json"], ["gamut_demo.eval", "gamut_demo.json", "gamut_cancelled.json"]]
+)
+def test_22_logs_of_inspect_in_both_forms_and_together(case, files):
+    expected, folder = case(22, dict.fromkeys(["checks.jsonl", *files], ""))
+    frames = read(folder)
+    model = {"model": expected["model"]}
+    scores = scored(frames).filter(**model)
+    assert frames["questions"]["question_id"].n_unique() == expected["questions"]
+    means = dict(scores.group_by("question_id").agg(pl.col("score").mean()).iter_rows())
+    assert means == pytest.approx(expected["per_question"])
+    (row,) = Scoring().models(scores).rows(named=True)
+    assert row["score"] == pytest.approx(expected["model_score"])
+    ungraded = frames["verdict_counts"].filter(pl.col("ungraded") > 0, **model)
+    assert ungraded.select("question_id", pl.col("replicate") + 1).rows() == [tuple(x) for x in expected["unscored"]]
+    assert ungraded["missing"].to_list() == [0]
+    assert frames["verdicts"].filter(**model).n_unique(["question_id", "replicate"]) == expected["samples"]
+
+
+def test_22_a_cancelled_run_is_flagged_with_what_it_covers(case):
+    expected, folder = case(22)
+    frames = read(folder)
+    cancelled = {"model": expected["cancelled"]["model"]}
+    coverage = frames["coverage"].filter(**cancelled).row(0, named=True)
+    assert [coverage["questions_graded"], coverage["questions_asked"]] == expected["cancelled"]["coverage"]
+    assert set(frames["gradings"].filter(**cancelled)["run_status"]) == {"cancelled"}
+    assert "The run of mockllm/other was cancelled: 1 of 3 questions." in frames["dataset"]["assumptions"].item()
 
 
 def test_25_empty_refused_and_failed_answers(case):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from delivered import built, check, put, verdict
+from delivered import built, check, grading, put, verdict
 
 from gamut_analysis import paths, tables
 from gamut_analysis.vocabulary import TIERS, VERDICTS
@@ -101,6 +101,14 @@ def awkward(tmp_path_factory) -> dict[str, pl.DataFrame]:
         "questions.jsonl",
         [{"question_id": q, "question": f"What is {q}?", "domain": "food"} for q in ("q1", "q2", "q3")],
     )
+    gradings = [
+        grading(model=m, question_id=q, replicate=r, cost_usd=c)
+        for m in ("alpha", "be", "nobody")
+        for q in ("q1", "q2", "q9")
+        for r in (0, 1)
+        for c in (0.5, None)
+    ]
+    put(folder, "gradings.jsonl", gradings)
     return tables.read_all(built(folder), tables.RELATIONS)
 
 
@@ -195,6 +203,41 @@ def test_roles_and_item_types_are_profiled_by_their_words(tmp_path):
     row = tables.read(built(tmp_path), "rubric_profile").row(0, named=True)
     assert (row["fact_checks"], row["step_checks"], row["sequence_checks"], row["bonus_checks"]) == (1, 1, 1, 0)
     assert (row["simple_knowledge_items"], row["process_items"], row["identification_checks"]) == (1, 1, 1)
+
+
+def test_every_delivered_grading_stands_or_is_listed(awkward):
+    listed = awkward["rejects"].filter(pl.col("file") == "gradings.jsonl")["row"].n_unique()
+    kept = awkward["gradings"].height
+    assert (kept, listed) == (8, 36 - 8)
+    assert awkward["judging"]["gradings"].sum() == kept
+
+
+def test_what_judging_took_is_summed_over_the_gradings_that_tell(tmp_path):
+    put(tmp_path, "verdicts.jsonl", [verdict(model=m, question_id=q) for m in ("alpha", "be") for q in ("q1", "q2")])
+    rows = [
+        grading(prompt="grade-1", prompt_hash="a", checks_per_call=0, calls=2, input_tokens=100, cost_usd=0.25),
+        grading(question_id="q2", prompt="grade-2", checks_per_call=5, calls=3, input_tokens=50, output_tokens=7),
+        grading(model="be", seconds=1.5, judged_at="2026-07-01T09:00:00Z", run_status="success"),
+        grading(model="be", question_id="q2", seconds=2, judged_at="2026-07-01T08:00:00Z", run_status="started"),
+    ]
+    put(tmp_path, "gradings.jsonl", rows)
+    alpha, be = tables.read(built(tmp_path), "judging").rows(named=True)
+    assert (alpha["gradings"], alpha["calls"], alpha["input_tokens"], alpha["output_tokens"]) == (2, 5, 150, 7)
+    assert (alpha["cost_usd"], alpha["with_cost"], alpha["with_tokens"], alpha["seconds"]) == (0.25, 1, 2, None)
+    assert (alpha["prompts"], alpha["prompt_hashes"], alpha["checks_per_call"]) == (
+        ["grade-1", "grade-2"],
+        ["a"],
+        [0, 5],
+    )
+    assert (be["calls"], be["input_tokens"], be["cost_usd"], be["with_cost"], be["seconds"]) == (
+        None,
+        None,
+        None,
+        0,
+        3.5,
+    )
+    assert (be["runs_finished"], be["runs_cancelled"], be["runs_failed"], be["prompts"]) == (1, 0, 1, None)
+    assert (be["first_at"].hour, be["last_at"].hour) == (8, 9)
 
 
 @pytest.mark.parametrize(

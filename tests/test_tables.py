@@ -15,7 +15,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 import pytest
-from delivered import built, check, put, relation, verdict
+from delivered import built, check, grading, put, relation, verdict
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -463,6 +463,82 @@ def test_a_database_describes_itself(folder):
     assert found["lookalikes"].rows() == [("model", "", ["Beta", "beta"])]
     assert found["coverage"].height == 5
     assert found["models"]["verdicts"].to_list() == [0, 8, 8]
+
+
+# --- gradings -----------------------------------------------------------------------------------------------------
+
+
+def test_gradings_change_neither_models_nor_judges_and_those_of_unknown_ones_are_listed(folder):
+    before = tables.read_all(built(folder), ("models", "judges", "questions"))
+    rows = [
+        grading(),
+        grading(model="nobody"),
+        grading(judge="nobody"),
+        grading(question_id="q99"),
+        grading(model=" "),
+        grading(replicate="two"),
+        grading(variant="aural"),
+    ]
+    put(folder, "gradings.jsonl", rows)
+    found = tables.read_all(built(folder), ("models", "judges", "questions", "gradings", "rejects"))
+    assert all(found[name].equals(frame) for name, frame in before.items())
+    assert found["gradings"]["row"].to_list() == [1]
+    assert found["rejects"].select("row", "field", "value", "reason").rows() == [
+        (2, "model", "nobody", "no verdict and no answer is of this model"),
+        (3, "judge", "nobody", "no verdict is of this judge"),
+        (4, "question_id", "q99", "there is no such question"),
+        (5, "model", None, "blank: every grading needs a model"),
+        (6, "replicate", "two", "a whole number from 0 to 9999 is needed"),
+        (7, "variant", "aural", "unknown variant: multimodal or text_only is needed"),
+    ]
+
+
+def test_the_last_grading_stands_and_counts_the_others(folder):
+    early, late = "2026-07-01T10:30:00+02:00", "2026-07-01T09:15:00Z"
+    rows = [
+        grading(calls=1, judged_at=late),
+        grading(calls=2, judged_at=early),
+        grading(calls=1, judged_at=late),
+        grading(question_id="q2", calls=3),
+        grading(question_id="q2", calls=3),
+        grading(question_id="q2", calls=4),
+    ]
+    put(folder, "gradings.jsonl", rows)
+    found = tables.read_all(built(folder), ("gradings", "rejects"))
+    assert found["gradings"].select("question_id", "calls", "superseded").rows() == [("q1", 1, 1), ("q2", 3, 0)]
+    assert found["rejects"].select("row", "field", "value").rows() == [(6, "question_id", "q2")]
+
+
+@pytest.mark.parametrize("field", ["calls", "checks_per_call", "input_tokens", "output_tokens"])
+@pytest.mark.parametrize("value", ["-1", "1.5", "many", "1e3"])
+def test_counts_of_a_grading_are_whole_and_a_grading_is_kept_without_a_misformed_one(folder, field, value):
+    put(folder, "gradings.jsonl", [grading(**{field: value}, seconds=1)])
+    found = tables.read_all(built(folder), ("gradings", "rejects"))
+    assert found["gradings"].select(field, "seconds").rows() == [(None, 1.0)]
+    assert found["rejects"].select("field", "value").rows() == [(field, value)]
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [(0, 0.0), (0.0125, 0.0125), (1e-05, 1e-05), ("3", 3.0), ("-0.5", None), ("1,5", None), ("$2", None)],
+)
+def test_costs_are_decimal_numbers_that_are_not_negative(folder, given, read):
+    put(folder, "gradings.jsonl", [grading(cost_usd=given)])
+    found = tables.read_all(built(folder), ("gradings", "rejects"))
+    assert found["gradings"]["cost_usd"].to_list() == [read]
+    assert found["rejects"].height == (read is None)
+
+
+def test_a_database_tells_what_judging_took(folder):
+    put(folder, "gradings.jsonl", [grading(prompt="grade-1", calls=2, cost_usd=0.5), grading(model="beta", cost_usd=1)])
+    (row,) = tables.describe(built(folder))["judging"].rows(named=True)
+    assert (row["judge"], row["gradings"], row["prompts"], row["calls"], row["cost_usd"]) == (
+        "judge-a",
+        2,
+        "grade-1",
+        2,
+        1.5,
+    )
 
 
 # --- empty answers and answers that could not be had -------------------------------------------------------------

@@ -1,11 +1,13 @@
 """What every reader hands over: delivered rows as text, with the file and the line that each came from."""
 
+import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, time
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -81,6 +83,23 @@ FIELDS: dict[str, dict[str, tuple[str, ...]]] = {
         "insight_tier": (),
         "n_citations": (),
     },
+    "gradings": {
+        "model": (),
+        "judge": ("grader", "rater"),
+        "variant": (),
+        "question_id": ("session_id",),
+        "replicate": ("epoch",),
+        "prompt": (),
+        "prompt_hash": (),
+        "checks_per_call": (),
+        "calls": (),
+        "input_tokens": (),
+        "output_tokens": (),
+        "cost_usd": (),
+        "seconds": (),
+        "run_status": (),
+        "judged_at": ("timestamp", "created_at"),
+    },
 }
 TABLES = tuple(FIELDS)
 # Columns without which a row of the table says nothing; of a group in one string, one is enough.
@@ -92,6 +111,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "models": ("model",),
     "judges": ("judge",),
     "items": ("question_id", "item_id", "item_type", "tier"),
+    "gradings": ("model", "judge", "question_id"),
 }
 # What people wrote, and names that people gave: kept to the letter. Everything else loses the blanks around it.
 LONG = frozenset({"text", "question", "description", "answer", "rationale", "error"})
@@ -100,6 +120,7 @@ PROSE = LONG | {"model", "judge", "name", "verdict", "image"}
 BLANK_COUNTS = frozenset({"answer", "image"})
 # What a field must look like where it is not text of any kind, and how to say so.
 _WHOLE = (r"^[0-9]{1,9}$", "a whole number")
+_DECIMAL = (r"^[0-9]{1,12}(\.[0-9]+)?([eE][-+]?[0-9]{1,2})?$", "a number that is not negative")
 _TRUTH = (r"(?i)^(true|false|yes|no|1|0)$", "true or false")
 FORMS: dict[str, tuple[str, str]] = {
     "item_position": _WHOLE,
@@ -117,6 +138,12 @@ FORMS: dict[str, tuple[str, str]] = {
     "n_thresholds": _WHOLE,
     "has_insight": _TRUTH,
     "n_citations": _WHOLE,
+    "checks_per_call": _WHOLE,
+    "calls": _WHOLE,
+    "input_tokens": _WHOLE,
+    "output_tokens": _WHOLE,
+    "cost_usd": _DECIMAL,
+    "seconds": _DECIMAL,
 }
 # The column in which a file keeps a list of verdicts in each row.
 NESTED = "verdicts"
@@ -171,6 +198,17 @@ class Delivery:
     unused: list[str] = field(default_factory=list)
     profiles: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+
+def source_of(
+    source_id: int, path: Path, root: Path, table: str, reader: str, rows_read: int, columns: str | None = None
+) -> Source:
+    """A file as a source, called by its name within the folder."""
+    name = str(path.relative_to(root)) if path.is_relative_to(root) else path.name
+    modified = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return Source(source_id, name, table, digest, reader, modified, rows_read, columns)
 
 
 def delivered_schema(table: str) -> dict[str, Any]:

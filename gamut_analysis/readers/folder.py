@@ -1,18 +1,26 @@
 """A folder of delivered files: which file holds what, read whole, into one text frame a table."""
 
 import difflib
-import hashlib
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
 
 from gamut_analysis.errors import InputError, ManifestError
-from gamut_analysis.readers import delimited, json, jsonl, nested, parquet, release
-from gamut_analysis.readers.delivery import FIELDS, NEEDED, TABLES, Delivery, Reject, Rows, Source, delivered_schema
+from gamut_analysis.readers import delimited, inspect_file, inspect_log, json, jsonl, nested, parquet, release
+from gamut_analysis.readers.delivery import (
+    FIELDS,
+    NEEDED,
+    TABLES,
+    Delivery,
+    Reject,
+    Rows,
+    Source,
+    delivered_schema,
+    source_of,
+)
 from gamut_analysis.readers.joined import expand
 from gamut_analysis.readers.manifest import NAME, Manifest, TableSpec, find
 from gamut_analysis.readers.naming import BASE, check_needed, naming, under_our_names, without_misformed
@@ -48,19 +56,21 @@ def read_folder(folder: Path, manifest: Path | None = None, progress: Progress |
     """Read all tables that a folder delivers: verdicts, or at least the checks of a rubric.
 
     Files are found by name (``verdicts.parquet``, ``checks-00001.jsonl.gz``, ``verdicts/part-3.csv``) or by the
-    folder's ``gamut.toml``; those of the public release by what they hold. Raises InputError or ManifestError; rows
-    that cannot be used are listed, never dropped.
+    folder's ``gamut.toml``; those of the public release and logs of Inspect by what they hold. Raises InputError or
+    ManifestError; rows that cannot be used are listed, never dropped.
     """
-    plan, released, told = _plan(folder, manifest)
+    plan, released, logs, told = _plan(folder, manifest)
     pieces: list[_Piece] = []
     for number, (table, path) in enumerate(plan, 1):
         if progress:
             progress(path.name, number, len(plan))
-        pieces.append(_read_file(folder, path, table, told.spec(table), number, _needed(table, plan)))
+        pieces.append(_read_file(folder, path, table, told.spec(table), number, _needed(table, plan, logs)))
     found = release.read(
         released, root=folder, first_source_id=len(plan) + 1, infer_roles=told.dataset.get("infer_roles", True)
     )
-    pieces += _release_pieces(found)
+    pieces += _found_pieces(found)
+    logged = inspect_log.read(logs, told, folder, len(pieces) + 1)
+    pieces += _found_pieces(_without_told_questions(logged, pieces))
     _check_any(folder, pieces)
     own = found.dataset if released else {}
     delivery = Delivery(
@@ -71,45 +81,69 @@ def read_folder(folder: Path, manifest: Path | None = None, progress: Progress |
         labels=dict(told.labels),
         tiers=dict(told.tiers),
         profiles=[str(profile) for profile in found.profiles],
-        unused=_unused(folder, [*released, *(path for _, path in plan)]),
-        notes=found.notes,
+        unused=_unused(folder, [*released, *logs, *(path for _, path in plan)]),
+        notes=[*found.notes, *logged.notes],
     )
     _check_default_judge(delivery, told)
     _fill_in(delivery)
+    sources = [source.source_id for source in logged.sources]
+    delivery.rejects += inspect_log.spread_failures(delivery.tables, sources)
     return delivery
+
+
+def read_table(path: Path, table: str, constants: Mapping[str, str]) -> tuple[pl.DataFrame, tuple[Reject, ...]]:
+    """One file as one table under our names, and what of it could not be used; constants fill in what it lacks."""
+    spec = TableSpec(constants={name: value for name, value in constants.items() if value})
+    piece = _read_file(path.parent, path, table, spec, 1, NEEDED[table])
+    empty = pl.DataFrame(schema=delivered_schema(table) | {BASE: pl.String})
+    return pl.concat([empty, *(frame for _, frame in piece.frames)], how="diagonal"), piece.rejects
 
 
 def inputs(folder: Path, manifest: Path | None = None) -> list[Path]:
     """The files that a build of this folder depends on, the manifest included."""
-    plan, released, told = _plan(folder, manifest)
-    return sorted({path for _, path in plan} | set(released) | ({told.path} if told.path else set()))
+    plan, released, logs, told = _plan(folder, manifest)
+    return sorted({path for _, path in plan} | {*released, *logs} | ({told.path} if told.path else set()))
 
 
-def _plan(folder: Path, manifest: Path | None) -> tuple[list[tuple[str, Path]], list[Path], Manifest]:
-    """The files to read, each with its table, those of the release, and the manifest that tells of them."""
+def _plan(folder: Path, manifest: Path | None) -> tuple[list[tuple[str, Path]], list[Path], list[Path], Manifest]:
+    """The files to read, each with its table, those of the release, the logs, and the manifest that tells of them."""
     if not folder.is_dir():
         raise InputError(f"{folder}: {'a file; a folder is needed' if folder.exists() else 'there is no such folder'}")
     told = find(folder, manifest)
     try:
         plan = [(table, path) for table in TABLES for path in _files(folder, told, table)]
-        plan, released = _without_release(folder, plan)
-        if not released and not any(table in _PRIMARY for table, _ in plan):
+        plan, logs = _without_logs(folder, told, plan)
+        plan, released = _without_release(folder, plan, logs)
+        if not released and not logs and not any(table in _PRIMARY for table, _ in plan):
             raise InputError(_nothing_found(folder))
     except OSError as error:
         raise InputError(f"{folder}: not readable ({error.strerror})") from error
-    return plan, released, told
+    return plan, released, logs, told
 
 
-def _without_release(folder: Path, plan: Sequence[tuple[str, Path]]) -> tuple[list[tuple[str, Path]], list[Path]]:
+def _without_logs(
+    folder: Path, told: Manifest, plan: Sequence[tuple[str, Path]]
+) -> tuple[list[tuple[str, Path]], list[Path]]:
+    """The plan, and the logs: those in the folder itself, or those that the manifest names."""
+    patterns = told.inspect.files
+    logs = inspect_log.find(folder) if patterns is None else _named(folder, told, "inspect", patterns)
+    named = [(table, path) for table, path in plan if path not in logs]
+    logs += [path for _, path in named if inspect_file.is_log(path)]
+    return [(table, path) for table, path in named if path not in logs], list(dict.fromkeys(logs))
+
+
+def _without_release(
+    folder: Path, plan: Sequence[tuple[str, Path]], logs: Sequence[Path]
+) -> tuple[list[tuple[str, Path]], list[Path]]:
     """The plan, and the files of the release: rubrics by any name, answers where no name tells a table."""
-    held = release.find(folder, but=[path for table, path in plan if table not in _OF_RUBRICS])
+    held = release.find(folder, but=[*logs, *(path for table, path in plan if table not in _OF_RUBRICS)])
     named = [(table, path) for table, path in plan if held.get(path) != "rubrics"]
     taken = {path for _, path in named}
     return named, [path for path in held if path not in taken]
 
 
-def _release_pieces(found: release.Release) -> list[_Piece]:
-    """What each file of the release gave."""
+def _found_pieces(found: release.Release | inspect_log.Found) -> list[_Piece]:
+    """What each file gave of those that were read together."""
     return [
         _Piece(
             source,
@@ -120,10 +154,25 @@ def _release_pieces(found: release.Release) -> list[_Piece]:
     ]
 
 
+def _without_told_questions(logged: inspect_log.Found, pieces: Sequence[_Piece]) -> inspect_log.Found:
+    """What logs gave, less the questions that another file tells of."""
+    told = [frame["question_id"] for piece in pieces for table, frame in piece.frames if table == "questions"]
+    questions = logged.tables.get("questions")
+    if not told or questions is None:
+        return logged
+    untold = questions.filter(~pl.col("question_id").is_in(pl.concat(told).drop_nulls().implode()))
+    return replace(logged, tables=logged.tables | {"questions": untold})
+
+
 def _files(folder: Path, told: Manifest, table: str) -> list[Path]:
     patterns = told.spec(table).files
     if patterns is None:
         return [path for path in _candidates(folder) if _table_of(folder, path) == table]
+    return _named(folder, told, table, patterns)
+
+
+def _named(folder: Path, told: Manifest, table: str, patterns: Sequence[str]) -> list[Path]:
+    """The files that the manifest names. Raises ManifestError for a name or pattern that nothing matches."""
     found: dict[Path, None] = {}
     for pattern in patterns:
         matches = _matches(folder, pattern)
@@ -175,14 +224,15 @@ def _nothing_found(folder: Path) -> str:
     here = sorted(path.name for path in folder.iterdir())
     more = f" and {len(here) - 12} more" if len(here) > 12 else ""
     return (
-        f"{folder}: no verdicts here. A file `verdicts.*` ({', '.join(READERS)}; also .gz, .zst) is needed, or a "
-        f"{NAME} that says which file holds them. The folder holds: {', '.join(here[:12]) or 'nothing'}{more}"
+        f"{folder}: no verdicts here. A file `verdicts.*` ({', '.join(READERS)}; also .gz, .zst) or a log "
+        f"of Inspect ({inspect_file.ARCHIVE}) is needed, or a {NAME} that says which file holds them. The folder "
+        f"holds: {', '.join(here[:12]) or 'nothing'}{more}"
     )
 
 
-def _needed(table: str, plan: Sequence[tuple[str, Path]]) -> tuple[str, ...]:
+def _needed(table: str, plan: Sequence[tuple[str, Path]], logs: Sequence[Path]) -> tuple[str, ...]:
     """The fields that a table must have; where no verdict refers to them, checks are numbered for want of an id."""
-    if table == "checks" and not any(other == "verdicts" for other, _ in plan):
+    if table == "checks" and not logs and not any(other == "verdicts" for other, _ in plan):
         return tuple(name for name in NEEDED[table] if name != "check_id")
     return NEEDED[table]
 
@@ -211,9 +261,7 @@ def _read_file(
         check_needed(named, needed, path)
         frame, misformed = without_misformed(under_our_names(rows, named, source_id))
         frames.append((table, frame))
-    name = str(path.relative_to(folder)) if path.is_relative_to(folder) else path.name
-    modified = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
-    source = Source(source_id, name, table, _sha256(path), reader, modified, rows.rows_read, named.mapped)
+    source = source_of(source_id, path, folder, table, reader, rows.rows_read, named.mapped)
     return _Piece(source, (*rows.rejects, *misformed), frames)
 
 
@@ -244,11 +292,6 @@ def _nested_answers(rows: Rows, spec: TableSpec, path: Path, source_id: int) -> 
     if not (records.numbers.len() and named.gives("model") and named.gives("question_id")):
         return []
     return [("answers", nested.once(under_our_names(records, named, source_id)))]
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _check_any(folder: Path, pieces: Sequence[_Piece]) -> None:

@@ -13,8 +13,10 @@ from gamut_analysis.vocabulary import TIERS, VARIANTS, VERDICTS, as_tier, as_var
 
 NAME = "gamut.toml"
 DATASET = ("name", "title", "benchmark", "simulated", "seed", "note", "licence", "url", "default_judge", "infer_roles")
-_SECTIONS = ("data", "labels", "tiers", *TABLES)
+_SECTIONS = ("data", "labels", "tiers", "inspect", *TABLES)
 _TABLE_KEYS = ("files", "columns", "constants")
+# Where the scores of a foreign log hold what, as dotted paths.
+_PATHS = ("verdicts", "model", "judge", "variant", "question_id", "replicate", "answer")
 # Sections that may also hold one table for each name: [models."gpt-4o"].
 _NAMED = {"models": ("name", "maker", "family", "weights"), "judges": ("name", "kind", "model")}
 
@@ -33,6 +35,15 @@ class TableSpec:
 
 
 @dataclass(frozen=True)
+class InspectSpec:
+    """Logs of Inspect: which files, whose scores, and dotted paths to what a score (or its sample) holds."""
+
+    files: tuple[str, ...] | None = None
+    scorer: str | None = None
+    paths: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Manifest:
     """A folder's description; everything has a default."""
 
@@ -42,6 +53,7 @@ class Manifest:
     tiers: Mapping[str, str] = field(default_factory=dict)
     models: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     judges: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    inspect: InspectSpec = field(default_factory=InspectSpec)
     path: Path | None = None
 
     def spec(self, table: str) -> TableSpec:
@@ -76,6 +88,7 @@ def load(path: Path) -> Manifest:
         tiers=tiers,
         models=_names(path, "models", content.get("models", {})),
         judges=_names(path, "judges", content.get("judges", {})),
+        inspect=_inspect(path, content.get("inspect", {})),
         path=path,
     )
 
@@ -111,6 +124,15 @@ def _table(path: Path, table: str, section: dict[str, Any], tiers: Mapping[str, 
         columns={name: _texts(path, f"[{table}] columns.{name}", v, "a column name") for name, v in columns.items()},
         constants={name: _constant(path, table, name, value, tiers) for name, value in constants.items()},
     )
+
+
+def _inspect(path: Path, section: dict[str, Any]) -> InspectSpec:
+    for key, value in section.items():
+        _legal(path, "key of [inspect]", key, ("files", "scorer", *_PATHS))
+        if key != "files" and not (isinstance(value, str) and value):
+            raise ManifestError(f"{path}: [inspect] {key} = {value!r}: a text in quotes is needed")
+    paths = {key: value for key, value in section.items() if key in _PATHS}
+    return InspectSpec(_files(path, "inspect", section.get("files")), section.get("scorer"), paths)
 
 
 def _files(path: Path, table: str, value: Any) -> tuple[str, ...] | None:

@@ -124,6 +124,56 @@ of_answers as (
     where staged.fault is null and staged.status in ('answered', 'no_response') and staged.answer <> answers.answer
 ),
 
+of_gradings as (
+    select
+        source_id, row, fault as field,
+        case fault
+            when 'model' then given_model
+            when 'judge' then given_judge
+            when 'variant' then given_variant
+            when 'question_id' then given_question
+            when 'replicate' then given_replicate
+        end as value,
+        case
+            when fault = 'replicate' then 'a whole number from 0 to 9999 is needed'
+            when fault = 'model' and given_model is not null then 'no verdict and no answer is of this model'
+            when fault = 'judge' and given_judge is not null then 'no verdict is of this judge'
+            when fault = 'question_id' and given_question is not null then 'there is no such question'
+            when fault <> 'variant' then 'blank: every grading needs a ' || fault
+            when given_variant is null
+                then 'blank, and the data holds both variants: constants = { variant = "..." } would tell'
+            else 'unknown variant: multimodal or text_only is needed'
+        end as reason
+    from stg_gradings
+    where fault is not null
+    union all
+    select source_id, row, 'judged_at', given_time, 'not a time: 2026-07-01T09:15:00Z or seconds since 1970 is needed'
+    from stg_gradings
+    where fault is null and judged_at is null and given_time is not null
+    union all
+    select
+        staged.source_id, staged.row, 'question_id', staged.given_question,
+        'another grading of this answer by this judge stands, and no time tells which is the last'
+    from stg_gradings as staged
+    inner join gradings
+        on
+            staged.model = gradings.model
+            and staged.judge = gradings.judge
+            and staged.variant = gradings.variant
+            and staged.question_id = gradings.question_id
+            and staged.replicate = gradings.replicate
+    where
+        staged.fault is null
+        and coalesce(staged.judged_at >= gradings.judged_at, true)
+        and (
+            staged.prompt_hash is distinct from gradings.prompt_hash
+            or staged.calls is distinct from gradings.calls
+            or staged.input_tokens is distinct from gradings.input_tokens
+            or staged.output_tokens is distinct from gradings.output_tokens
+            or staged.cost_usd is distinct from gradings.cost_usd
+        )
+),
+
 of_items as (
     select
         source_id, row, fault as field,
@@ -170,6 +220,8 @@ final as (
     select * from of_questions
     union all
     select * from of_answers
+    union all
+    select * from of_gradings
     union all
     select * from of_items
     union all
