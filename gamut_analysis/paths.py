@@ -39,6 +39,16 @@ def warehouse() -> Path:
     return data() / "warehouse"
 
 
+def answered() -> Path:
+    """Answers of the models that were asked from here, a folder each."""
+    return data() / "answered"
+
+
+def judged() -> Path:
+    """Answers with the verdicts of the judges that were asked from here, a folder each."""
+    return data() / "judged"
+
+
 def notebooks() -> Path:
     """The notebooks as they stand in the repository, without outputs."""
     return root() / "notebooks"

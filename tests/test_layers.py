@@ -7,7 +7,7 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "gamut_analysis"
 LEVELS = {
-    0: {"vocabulary", "paths", "errors", "typed", "__init__", "bootstrap"},
+    0: {"vocabulary", "paths", "errors", "typed", "terminal", "__init__", "bootstrap"},
     1: {"rubric", "compiler", "scoring", "readers", "tables", "simulate", "lint", "explain", "datasets"},
     2: {
         "intervals",
@@ -22,10 +22,18 @@ LEVELS = {
         "structure",
         "diversity",
     },
-    3: {"charts", "display", "page", "study", "live", "chapters"},
-    4: {"report", "cli"},
+    3: {"charts", "display", "drawn", "page", "pdf", "study", "live", "chapters", "judge"},
+    4: {"report", "cli", "cli_judge"},
 }
-ONLY = {"duckdb": {"tables"}, "altair": {"charts"}, "papermill": {"report"}, "nbconvert": {"page"}}
+ONLY = {
+    "duckdb": {"tables"},
+    "altair": {"charts"},
+    "papermill": {"report"},
+    "nbconvert": {"page"},
+    "typst": {"pdf"},
+    "vl_convert": {"drawn", "page"},
+    "inspect_ai": {"judge"},
+}
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
