@@ -6,7 +6,7 @@ SHELL := /bin/sh
 .SUFFIXES:
 MAKEFLAGS += --no-print-directory
 
-VALUES := MODEL A B DATA MANIFEST JUDGE VARIANT SEED FORMAT STRICT
+VALUES := MODEL A B DATA MANIFEST JUDGE VARIANT SEED FORMAT PROFILE STRICT
 unexport $(VALUES)
 export GAMUT_MODEL := $(value MODEL)
 export GAMUT_A := $(value A)
@@ -17,6 +17,7 @@ export GAMUT_JUDGE := $(value JUDGE)
 export GAMUT_VARIANT := $(value VARIANT)
 export GAMUT_SEED := $(value SEED)
 export GAMUT_FORMAT := $(value FORMAT)
+export GAMUT_PROFILE := $(value PROFILE)
 export GAMUT_STRICT := $(value STRICT)
 # Compiled modules halve the start of every command; some machines switch them off.
 unexport PYTHONDONTWRITEBYTECODE PYTHONPATH VIRTUAL_ENV
@@ -34,9 +35,10 @@ help:
 	@echo 'gamut-analysis: analysis and reports for GAMUT'
 	@echo
 	@echo '  make report MODEL=...   one model: reports/<model>/<model>.html   (DATA= MANIFEST= JUDGE= VARIANT= SEED=)'
+	@echo '                          FORMAT=pdf: a PDF beside the page (reports and compare too)'
 	@echo '  make reports            every model, and an index of them'
 	@echo '  make compare A=.. B=..  two models against each other: reports/<A>--vs--<B>/   (not given: the best two)'
-	@echo '  make figures            every figure and table: reports/figures, reports/tables'
+	@echo '  make figures            every figure and table: reports/figures, reports/tables   (PROFILE=screen, paper, slides)'
 	@echo '  make site               reports, notebooks and figures as a folder for any web host: reports/site'
 	@echo '  make lab                JupyterLab on the notebooks'
 	@echo '  make data               build the database of the data that ships, or of DATA=folder'

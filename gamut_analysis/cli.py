@@ -6,6 +6,7 @@ very text that was typed.
 
 import io
 import json
+import os
 import shutil
 import sys
 from collections.abc import Sequence
@@ -14,23 +15,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import polars as pl
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from gamut_analysis import datasets, paths, tables
+from gamut_analysis import cli_judge, datasets, paths, tables
 from gamut_analysis.errors import GamutError, InputError, UnknownName
+from gamut_analysis.terminal import bar, err, out
 from gamut_analysis.typed import typed
 from gamut_analysis.vocabulary import VARIANTS
 
-WIDE = 160  # columns of a table that no terminal limits
 if TYPE_CHECKING:
     from gamut_analysis.study import Study
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-out = Console(highlight=False, width=None if sys.stdout.isatty() else WIDE)
-err = Console(stderr=True, highlight=False)
+app.add_typer(cli_judge.app)
 
 Data = Annotated[
     str | None, typer.Option(help="sample or paper (what ships), a folder of verdicts, or a database file")
@@ -42,6 +40,8 @@ Model = Annotated[str | None, typer.Option(help="the model, as the data spells i
 Judge = Annotated[str | None, typer.Option(help="the judge whose verdicts count; the data's own default if not given")]
 Variant = Annotated[str | None, typer.Option(help="multimodal or text_only")]
 Seed = Annotated[str | None, typer.Option(help="seed of every random draw, a whole number")]
+Format = Annotated[str | None, typer.Option("--format", help="html, or pdf for a PDF beside the page")]
+Profile = Annotated[str | None, typer.Option(help="what figures are sized for: screen, paper or slides")]
 Strict = Annotated[bool, typer.Option("--strict", help="fail if any row is rejected")]
 Database = Annotated[Path, typer.Argument(help="a database file")]
 
@@ -53,26 +53,15 @@ def _whole(name: str, text: str) -> int:
         raise InputError(f"{name} = {text!r}: a whole number is needed") from None
 
 
-def _bar() -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        console=err,
-        transient=True,
-        disable=not err.is_terminal,
-    )
-
-
 def _ready(data: str, manifest: str, strict: bool = False) -> Path:
     """The database of the data, built if need be, with a bar while that takes."""
-    with _bar() as bar:
-        task = bar.add_task("data", total=None)
+    with bar() as shown:
+        task = shown.add_task("data", total=None)
         return datasets.database_of(
             data,
             manifest,
             strict=strict,
-            progress=lambda step, n, of: bar.update(task, description=step, completed=n, total=of),
+            progress=lambda step, n, of: shown.update(task, description=step, completed=n, total=of),
         )
 
 
@@ -82,6 +71,35 @@ def _study(data: str | None, manifest: str | None, judge: str | None, variant: s
 
     database = _ready(typed("DATA", data), typed("MANIFEST", manifest))
     return Study(database, "", typed("JUDGE", judge), typed("VARIANT", variant), _whole("SEED", typed("SEED", seed)))
+
+
+def _form(given: str | None) -> str:
+    """The format of a report: the page alone, or a PDF beside it."""
+    from gamut_analysis.report import FORMATS
+
+    form = typed("FORMAT", given) or "html"
+    _one_of("FORMAT", form, FORMATS)
+    return form
+
+
+def _use_profile(given: str | None) -> None:
+    """Size figures for a medium, here and in the kernels that this process starts."""
+    profile = typed("PROFILE", given) or "screen"
+    os.environ.pop("GAMUT_PROFILE", None)
+    from gamut_analysis.charts import theme
+
+    theme.enable(profile)
+    os.environ["GAMUT_PROFILE"] = profile
+
+
+def _warn(warning: str) -> None:
+    err.print(Text(warning), soft_wrap=True)
+
+
+def _tell(page: Path, form: str) -> None:
+    """Print where a report is."""
+    written = [page] if form == "html" else [page, page.parent / f"{page.stem}.{form}"]
+    out.print(Text("\n".join(map(str, written))), soft_wrap=True)
 
 
 @app.command()
@@ -101,14 +119,14 @@ def import_(
 ) -> None:
     """Read a folder of verdicts into a database; tells what was read, rejected and left unread."""
     target = into or datasets.default_database(str(folder))
-    with _bar() as bar:
-        task = bar.add_task("import", total=None)
+    with bar() as shown:
+        task = shown.add_task("import", total=None)
         datasets.build(
             folder,
             target,
             manifest=manifest or "",
             strict=strict,
-            progress=lambda step, n, of: bar.update(task, description=step, completed=n, total=of),
+            progress=lambda step, n, of: shown.update(task, description=step, completed=n, total=of),
             tell=lambda profile: out.print(Text(profile), soft_wrap=True),
         )
     out.print(_summary(target), soft_wrap=True)
@@ -130,8 +148,9 @@ def report(
     judge: Judge = None,
     variant: Variant = None,
     seed: Seed = None,
+    form: Format = None,
 ) -> None:
-    """Write the report of one model as one self-contained page."""
+    """Write the report of one model as one self-contained page, and as a PDF if that is asked for."""
     from gamut_analysis.report import model_report
     from gamut_analysis.study import Study
 
@@ -139,14 +158,13 @@ def report(
     data_text = typed("DATA", data)
     if not wanted.strip():
         raise UnknownName("MODEL is missing: make report MODEL=gemini-3.1-pro (or gamut report --model ...)")
-    _one_of("FORMAT", typed("FORMAT") or "html", ("html",))
+    form = _form(form)
     seed_number = _whole("SEED", typed("SEED", seed))
     database = _ready(data_text, typed("MANIFEST", manifest))
     judge_text, variant_text = typed("JUDGE", judge), typed("VARIANT", variant)
     study = Study(database, wanted, judge_text, variant_text, seed_number)
     label = _label(study.model, data_text, judge_text, variant_text)
-    page = model_report(study, label=label, progress=err.is_terminal)
-    out.print(Text(str(page)), soft_wrap=True)
+    _tell(model_report(study, label=label, form=form, progress=err.is_terminal, warn=_warn), form)
 
 
 def _label(model: str, data: str, judge: str, variant: str) -> str:
@@ -157,43 +175,61 @@ def _label(model: str, data: str, judge: str, variant: str) -> str:
 
 @app.command()
 def reports(
-    data: Data = None, manifest: Manifest = None, judge: Judge = None, variant: Variant = None, seed: Seed = None
+    data: Data = None,
+    manifest: Manifest = None,
+    judge: Judge = None,
+    variant: Variant = None,
+    seed: Seed = None,
+    form: Format = None,
 ) -> None:
     """Write the report of every model, two at a time, and an index of them."""
     from gamut_analysis.report import all_reports
     from gamut_analysis.study import Study
 
+    form = _form(form)
     data_text, judge_text, variant_text = typed("DATA", data), typed("JUDGE", judge), typed("VARIANT", variant)
     database = _ready(data_text, typed("MANIFEST", manifest))
     study = Study(database, "", judge_text, variant_text, _whole("SEED", typed("SEED", seed)))
     labels = {model: _label(model, data_text, judge_text, variant_text) for model in study.models["model"].to_list()}
-    with _bar() as bar:
-        task = bar.add_task("reports", total=len(labels))
-        index = all_reports(study, labels, done=lambda: bar.advance(task))
+    with bar() as shown:
+        task = shown.add_task("reports", total=len(labels))
+        index = all_reports(study, labels, done=lambda: shown.advance(task), form=form, warn=_warn)
     out.print(Text(str(index)), soft_wrap=True)
 
 
 @app.command()
 def figures(
-    data: Data = None, manifest: Manifest = None, judge: Judge = None, variant: Variant = None, seed: Seed = None
+    data: Data = None,
+    manifest: Manifest = None,
+    judge: Judge = None,
+    variant: Variant = None,
+    seed: Seed = None,
+    profile: Profile = None,
 ) -> None:
     """Run the notebooks and write every figure (SVG, PNG, PDF) and table (CSV, LaTeX) of theirs."""
+    _use_profile(profile)
     from gamut_analysis.report import all_figures
 
     study = _study(data, manifest, judge, variant, seed)
-    with _bar() as bar:
-        task = bar.add_task("figures", total=None)
+    with bar() as shown:
+        task = shown.add_task("figures", total=None)
         index = all_figures(
-            study, progress=lambda step, n, of: bar.update(task, description=step, completed=n, total=of)
+            study, progress=lambda step, n, of: shown.update(task, description=step, completed=n, total=of), warn=_warn
         )
     out.print(Text(str(index)), soft_wrap=True)
 
 
 @app.command()
 def site(
-    data: Data = None, manifest: Manifest = None, judge: Judge = None, variant: Variant = None, seed: Seed = None
+    data: Data = None,
+    manifest: Manifest = None,
+    judge: Judge = None,
+    variant: Variant = None,
+    seed: Seed = None,
+    profile: Profile = None,
 ) -> None:
     """Write all reports, notebooks and figures into one folder that any host of files can serve."""
+    _use_profile(profile)
     from gamut_analysis.report import site as written
     from gamut_analysis.study import Study
 
@@ -201,10 +237,13 @@ def site(
     database = _ready(data_text, typed("MANIFEST", manifest))
     study = Study(database, "", judge_text, variant_text, _whole("SEED", typed("SEED", seed)))
     labels = {model: _label(model, data_text, judge_text, variant_text) for model in study.models["model"].to_list()}
-    with _bar() as bar:
-        task = bar.add_task("site", total=None)
+    with bar() as shown:
+        task = shown.add_task("site", total=None)
         index = written(
-            study, labels, progress=lambda step, n, of: bar.update(task, description=step, completed=n, total=of)
+            study,
+            labels,
+            progress=lambda step, n, of: shown.update(task, description=step, completed=n, total=of),
+            warn=_warn,
         )
     out.print(Text(str(index)), soft_wrap=True)
 
@@ -251,12 +290,14 @@ def compare_report(
     judge: Judge = None,
     variant: Variant = None,
     seed: Seed = None,
+    form: Format = None,
 ) -> None:
-    """Write two models against each other as one self-contained page."""
+    """Write two models against each other as one self-contained page, and as a PDF if that is asked for."""
     from gamut_analysis.chapters.compare import two
     from gamut_analysis.report import compare_report as written
     from gamut_analysis.study import Study
 
+    form = _form(form)
     data_text, judge_text, variant_text = typed("DATA", data), typed("JUDGE", judge), typed("VARIANT", variant)
     seed_number = _whole("SEED", typed("SEED", seed))
     database = _ready(data_text, typed("MANIFEST", manifest))
@@ -264,7 +305,7 @@ def compare_report(
     if not other:
         raise UnknownName(f"this data has one model only: {study.model!r}")
     label = _label(f"{study.model}--vs--{other}", data_text, judge_text, variant_text)
-    out.print(Text(str(written(study, other, label=label, progress=err.is_terminal))), soft_wrap=True)
+    _tell(written(study, other, label=label, form=form, progress=err.is_terminal, warn=_warn), form)
 
 
 Rubrics = Annotated[list[Path], typer.Argument(help="rubric files (.yaml, .json, .jsonl) or folders of .yaml files")]

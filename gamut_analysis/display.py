@@ -92,13 +92,15 @@ def format_points(score: float, digits: int = 1, *, signed: bool = False) -> str
 def format_percent(share: float, digits: int = 1, *, signed: bool = False) -> str:
     """A share in [0, 1] as per cent, without the sign: the unit stands in the head or in the sentence.
 
-    >>> format_percent(1 / 3), format_percent(0), format_percent(0.0002), format_percent(1)
-    ('33.3', '0.0', '< 0.1', '100.0')
+    A difference of shares that is too small for its digits keeps its side of nothing.
+
+    >>> format_percent(1 / 3), format_percent(0), format_percent(0.0002), format_percent(-0.0002), format_percent(1)
+    ('33.3', '0.0', '< 0.1', '> −0.1', '100.0')
     """
     exact = _exact(share) * 100
     least = Fraction(1, 10**digits)
-    if exact > _NOISE and round(exact / least) == 0:
-        return f"< {_decimal(least, digits, signed)}"
+    if abs(exact) > _NOISE and round(exact / least) == 0:
+        return f"< {_decimal(least, digits, False)}" if exact > 0 else f"> {_decimal(-least, digits, False)}"
     return _below_hundred(exact, digits, signed)
 
 
@@ -480,19 +482,23 @@ class Table:
             said.append(SHARES_NOTE)
         return said
 
+    @property
+    def about(self) -> dict[str, Any]:
+        """What ``from_output`` needs beside the rows."""
+        return {
+            "caption": self.caption,
+            "note": self.note,
+            "fields": self.frame.columns,
+            "columns": {key: asdict(column) for key, column in self.specs.items()},
+        }
+
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         data = {
             "text/html": LAB_STYLE + table_html(self, f"table-{self.name}"),
             NUMBERS: {"name": self.name, "kind": "table", "rows": plain(self.frame.to_dicts())},
             "text/plain": table_text(self),
         }
-        about = {
-            "caption": self.caption,
-            "note": self.note,
-            "fields": self.frame.columns,
-            "columns": {key: asdict(column) for key, column in self.specs.items()},
-        }
-        return data, _metadata("table", self.name, **about)
+        return data, _metadata("table", self.name, **self.about)
 
 
 @dataclass(frozen=True)
@@ -714,6 +720,13 @@ _LATEX = {
     "[": "{[}",
     "*": "{*}",
     MINUS: "$-$",
+    "λ": r"\ensuremath{\lambda}",
+    "μ": r"\ensuremath{\mu}",
+    "κ": r"\ensuremath{\kappa}",
+    "τ": r"\ensuremath{\tau}",
+    "ρ": r"\ensuremath{\rho}",
+    "≤": r"\ensuremath{\leq}",
+    "≥": r"\ensuremath{\geq}",
     DASH: "--",
     "-": "-{}",
     "\N{NO-BREAK SPACE}": "~",
@@ -738,7 +751,7 @@ def to_latex(table: Table) -> str:
     rows = [[cell.text for cell in cells] for cells in table.cells()]
     caption = " ".join([table.caption, *table.notes()]).strip()
     lines = [
-        *_unset(" ".join([caption, *heads, *(text for row in rows for text in row)])),
+        *([f"% {needs}"] if (needs := beyond_pdflatex(table)) else []),
         r"\begin{table}",
         r"\centering",
         *([f"\\caption{{{latex(caption)}}}"] if caption else []),
@@ -759,10 +772,16 @@ def _latex_row(texts: Iterable[str]) -> str:
     return " & ".join(map(latex, texts)) + r" \\"
 
 
-def _unset(text: str) -> list[str]:
-    """A comment that names what pdfLaTeX has no glyph for, if there is any."""
-    unset = [f"U+{ord(c):04X} {c}" for c in sorted({c for c in text if not _LATEX_SETS.match(c)}) if c.isprintable()]
-    return [f"% Needs LuaLaTeX or XeLaTeX and a font that has {', '.join(unset)}"] if unset else []
+def beyond_pdflatex(table: Table) -> str:
+    """What a table needs beyond pdfLaTeX, by the characters that it holds; empty if nothing."""
+    texts = [table.caption, *table.notes(), *_text_heads(table.specs.values())]
+    shown = "".join(texts + [cell.text for cells in table.cells() for cell in cells])
+    unset = [f"{c} (U+{ord(c):04X})" for c in sorted(set(shown)) if _is_unset(c)]
+    return f"Needs LuaLaTeX or XeLaTeX and a font that has {', '.join(unset)}" if unset else ""
+
+
+def _is_unset(character: str) -> bool:
+    return character.isprintable() and character not in _LATEX and not _LATEX_SETS.match(character)
 
 
 def _text_heads(columns: Iterable[Column]) -> list[str]:

@@ -43,3 +43,7 @@ class RubricError(GamutError):
 
 class ScoringError(GamutError):
     """Constants of the score outside their domain: names the constant, its value and the legal range."""
+
+
+class PartMissing(GamutError):
+    """An optional part of the installation is needed and absent: names the extra that brings it."""

@@ -15,7 +15,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from pathlib import Path
@@ -24,19 +24,23 @@ from typing import Any
 import nbformat
 import polars as pl
 
-from gamut_analysis import page, paths
+from gamut_analysis import drawn, page, paths, pdf
 from gamut_analysis.chapters import common
 from gamut_analysis.charts import theme
-from gamut_analysis.display import CHART, Table, plain, to_csv, to_latex
-from gamut_analysis.errors import GamutError, NotebookError, UnknownName
+from gamut_analysis.display import CHART, Table, beyond_pdflatex, plain, to_csv, to_latex
+from gamut_analysis.errors import GamutError, NotebookError, PartMissing, UnknownName
 from gamut_analysis.study import Study
 
 KERNEL = "gamut"
 TAG = "parameters"
 WORKERS = 2
+FORMATS = ("html", "pdf")
 NUMBERED = "[0-9][1-9]_*.ipynb"  # the notebooks that figures are taken from
 _KERNEL_SPEC = {
-    "argv": [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", "--log-level=ERROR"],
+    "argv": [
+        *(sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"),
+        *("--log-level=ERROR", "--HistoryManager.enabled=False"),
+    ],
     "display_name": "gamut-analysis",
     "language": "python",
 }
@@ -105,6 +109,7 @@ def _execute(path: Path, values: dict[str, Any], progress: bool) -> nbformat.Not
             language="python",
             progress_bar={"desc": path.stem, "leave": False} if progress else False,
             log_output=False,
+            shutdown_kernel="immediate",  # a graceful end begins with an interrupt, of which an idle kernel complains
         )
     except PapermillExecutionError as error:
         raise NotebookError(_failure(path, error)) from error
@@ -127,37 +132,87 @@ def _own_kernel() -> None:
     os.environ["JUPYTER_PATH"] = os.pathsep.join(filter(None, (str(folder), os.environ.get("JUPYTER_PATH"))))
 
 
-def model_report(study: Study, *, label: str = "", progress: bool = False) -> Path:
-    """The report of the study's model; returns the page that was written."""
+def _unheard(warning: str) -> None:
+    """Warnings go nowhere."""
+
+
+def model_report(
+    study: Study,
+    *,
+    label: str = "",
+    form: str = "html",
+    progress: bool = False,
+    warn: Callable[[str], None] = _unheard,
+) -> Path:
+    """The report of the study's model; returns the page that was written.
+
+    form: pdf sets a PDF of the same name beside the page. warn: what hears of characters that no font has.
+    """
     values = _view_of(study) | {"model": study.model}
     notebook = run(paths.notebooks() / "model_report.ipynb", values, progress=progress)
-    return write(notebook, paths.slug(label or study.model), title=study.model_name, band=common.band(study))
+    slug, band = paths.slug(label or study.model), common.band(study)
+    return write(notebook, slug, title=study.model_name, band=band, form=form, warn=warn)
 
 
-def compare_report(study: Study, other: str, *, label: str, progress: bool = False) -> Path:
-    """The study's model against another; returns the page that was written."""
+def compare_report(
+    study: Study,
+    other: str,
+    *,
+    label: str,
+    form: str = "html",
+    progress: bool = False,
+    warn: Callable[[str], None] = _unheard,
+) -> Path:
+    """The study's model against another; returns the page that was written. form and warn as for ``model_report``."""
     values = _view_of(study) | {"model": study.model, "other": other}
     notebook = run(paths.notebooks() / "compare_models.ipynb", values, progress=progress)
-    title = f"{study.model_name} and {study.names[other]}"
-    return write(notebook, paths.slug(label), title=title, band=common.band(replace(study, model="")))
+    title, band = f"{study.model_name} and {study.names[other]}", common.band(replace(study, model=""))
+    return write(notebook, paths.slug(label), title=title, band=band, form=form, warn=warn)
 
 
-def write(notebook: nbformat.NotebookNode, slug: str, *, title: str, band: Mapping[str, Any]) -> Path:
+def write(
+    notebook: nbformat.NotebookNode,
+    slug: str,
+    *,
+    title: str,
+    band: Mapping[str, Any],
+    form: str = "html",
+    warn: Callable[[str], None] = _unheard,
+) -> Path:
     """Write the page of a notebook that has run, and its numbers beside it, under ``reports/<slug>/``.
 
-    Both are complete before either takes the place of what stood there.
+    Both are complete before either takes the place of what stood there; a PDF that stood there is of an older page
+    and goes. form: pdf sets a new one. Raises PartMissing, with the page written, where nothing can set it.
     """
     folder = paths.reports() / slug
     texts = {
         f"{slug}.html": _page_of(notebook, title, band),
         "numbers.json": _strict_json(page.numbers(notebook)),
     }
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in texts.items():
-        (folder / f".{name}.new").write_text(text, encoding="utf-8")
-    for name in texts:
-        (folder / f".{name}.new").replace(folder / name)
+    _replace(folder, {name: text.encode() for name, text in texts.items()})
+    (folder / f"{slug}.pdf").unlink(missing_ok=True)
+    if form == "pdf":
+        _write_pdf(folder / f"{slug}.pdf", pdf.document(_for_page(notebook), title=title, band=band), warn)
     return folder / f"{slug}.html"
+
+
+def _write_pdf(target: Path, document: Mapping[str, Any], warn: Callable[[str], None]) -> None:
+    try:
+        content = pdf.typeset(document)
+    except PartMissing as error:
+        raise PartMissing(f"{error}; the page is there: {target.parent / (target.stem + '.html')}") from None
+    _replace(target.parent, {target.name: content})
+    if warning := pdf.glyph_warning(document):
+        warn(f"{target.name}: {warning}")
+
+
+def _replace(folder: Path, contents: Mapping[str, bytes]) -> None:
+    """Write files whole: all are complete before any takes the place of what stood there."""
+    _made(folder)
+    for name, content in contents.items():
+        (folder / f".{name}.new").write_bytes(content)
+    for name in contents:
+        (folder / f".{name}.new").replace(folder / name)
 
 
 def _page_of(notebook: nbformat.NotebookNode, title: str, band: Mapping[str, Any]) -> str:
@@ -175,15 +230,23 @@ def _for_page(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return shown
 
 
-def all_reports(study: Study, labels: Mapping[str, str], *, done: Callable[[], None]) -> Path:
+def all_reports(
+    study: Study,
+    labels: Mapping[str, str],
+    *,
+    done: Callable[[], None],
+    form: str = "html",
+    warn: Callable[[str], None] = _unheard,
+) -> Path:
     """The report of every model, two at a time, and ``reports/index.html`` that lists them.
 
     labels: the report's name by model. A report that fails does not stop the others; all failures are raised together.
+    form and warn as for ``model_report``.
     """
     failed: list[str] = []
     pages: dict[str, Path] = {}
     with ThreadPoolExecutor(WORKERS) as pool:
-        jobs = {pool.submit(_one_report, study, model, label): model for model, label in labels.items()}
+        jobs = {pool.submit(_one_report, study, model, label, form, warn): model for model, label in labels.items()}
         for job in as_completed(jobs):
             try:
                 pages[jobs[job]] = job.result()
@@ -195,8 +258,8 @@ def all_reports(study: Study, labels: Mapping[str, str], *, done: Callable[[], N
     return _write_index(study, pages)
 
 
-def _one_report(study: Study, model: str, label: str) -> Path:
-    return model_report(replace(study, model=model), label=label)
+def _one_report(study: Study, model: str, label: str, form: str, warn: Callable[[str], None]) -> Path:
+    return model_report(replace(study, model=model), label=label, form=form, warn=warn)
 
 
 def _write_index(study: Study, pages: Mapping[str, Path]) -> Path:
@@ -219,12 +282,15 @@ def _write_index(study: Study, pages: Mapping[str, Path]) -> Path:
 # --- figures and tables -----------------------------------------------------------------------------------------------
 
 
-def all_figures(study: Study, *, progress: Callable[[str, int, int], None]) -> Path:
+def all_figures(
+    study: Study, *, progress: Callable[[str, int, int], None], warn: Callable[[str], None] = _unheard
+) -> Path:
     """Every figure and table of the notebooks, as files: SVG, PNG and PDF, CSV and LaTeX, and a page that shows them.
 
-    A figure is lifted from the cell that shows it and named after its notebook and itself.
+    A figure is lifted from the cell that shows it and named after its notebook and itself; it is sized for the medium
+    that the theme is set for. warn: what hears of characters that the fonts, or pdfLaTeX, cannot set.
     """
-    return _write_figures(study, _run_all(study, sorted(paths.notebooks().glob(NUMBERED)), progress))
+    return _write_figures(study, _run_all(study, sorted(paths.notebooks().glob(NUMBERED)), progress), warn)
 
 
 def _run_all(
@@ -245,20 +311,20 @@ def _view_of(study: Study) -> dict[str, Any]:
     return {"database": str(study.path.resolve()), "judge": study.judge, "variant": study.variant, "seed": study.seed}
 
 
-def _write_figures(study: Study, ran: Mapping[str, nbformat.NotebookNode]) -> Path:
+def _write_figures(
+    study: Study, ran: Mapping[str, nbformat.NotebookNode], warn: Callable[[str], None] = _unheard
+) -> Path:
     """Write all files into fresh folders and put them in the place of the old ones."""
     with tempfile.TemporaryDirectory(prefix=".figures-", dir=_made(paths.reports())) as scratch:
         figures, tables = _made(Path(scratch) / "figures"), _made(Path(scratch) / "tables")
-        shown = []
-        for notebook, outputs in ((name, _lifted(node)) for name, node in ran.items()):
-            for output in outputs:
-                about = output.metadata["gamut"]
-                stem = f"{notebook.split('_')[0]}-{about['name']}"
-                if about["kind"] == "figure":
-                    _write_figure(output.data[CHART], figures / stem)
-                    shown.append((stem, about["caption"], about["alt"]))
-                else:
-                    _write_table(Table.from_output(output), tables / stem)
+        shown, warnings = [], {}
+        for stem, output in _exhibits(ran):
+            about = output.metadata["gamut"]
+            if about["kind"] == "figure":
+                warnings[stem] = _write_figure(output.data[CHART], figures / stem)
+                shown.append((stem, f"{about['caption']} {warnings[stem]}".strip(), about["alt"]))
+            else:
+                warnings[f"{stem}.tex"] = _write_table(Table.from_output(output), tables / stem)
         numbers = {name: page.numbers(node) for name, node in ran.items()}
         (figures / "numbers.json").write_text(_strict_json(numbers), encoding="utf-8")
         (figures / "index.html").write_text(page.gallery(study.dataset["title"], shown), encoding="utf-8")
@@ -266,7 +332,16 @@ def _write_figures(study: Study, ran: Mapping[str, nbformat.NotebookNode]) -> Pa
             target = paths.reports() / folder.name
             shutil.rmtree(target, ignore_errors=True)
             folder.replace(target)
+    for warning in sorted(set(warnings.values()) - {""}):
+        warn(f"{', '.join(stem for stem, said in warnings.items() if said == warning)}: {warning}")
     return paths.reports() / "figures" / "index.html"
+
+
+def _exhibits(ran: Mapping[str, nbformat.NotebookNode]) -> Iterator[tuple[str, Any]]:
+    """Every figure and table of some notebooks, each with the name of its files."""
+    for notebook, node in ran.items():
+        for output in _lifted(node):
+            yield f"{notebook.split('_')[0]}-{output.metadata['gamut']['name']}", output
 
 
 def _made(folder: Path) -> Path:
@@ -275,25 +350,27 @@ def _made(folder: Path) -> Path:
 
 
 def _lifted(notebook: nbformat.NotebookNode) -> list[Any]:
-    """The outputs of a notebook that are figures or tables of ours."""
+    """The outputs of a notebook that are figures or hold a table of ours."""
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
-    kinds = ("figure", "table")
-    return [output for output in outputs if output.get("metadata", {}).get("gamut", {}).get("kind") in kinds]
+    told = [(output, output.get("metadata", {}).get("gamut", {})) for output in outputs]
+    return [output for output, about in told if about.get("kind") == "figure" or "columns" in about]
 
 
-def _write_figure(spec: dict[str, Any], stem: Path) -> None:
-    import vl_convert
+def _write_figure(spec: dict[str, Any], stem: Path) -> str:
+    """One figure in three formats; returns what must be said about its characters."""
+    profile = theme.current()
+    picture = drawn.svg(drawn.sized(spec, profile), profile.scale)
+    stem.with_suffix(".svg").write_text(picture, encoding="utf-8")
+    stem.with_suffix(".png").write_bytes(drawn.png(picture))
+    stem.with_suffix(".pdf").write_bytes(drawn.pdf(picture))
+    return theme.glyph_warning(drawn.shown(picture))
 
-    stem.with_suffix(".svg").write_text(vl_convert.vegalite_to_svg(spec, vl_version=page.VEGALITE), encoding="utf-8")
-    stem.with_suffix(".png").write_bytes(
-        vl_convert.vegalite_to_png(spec, vl_version=page.VEGALITE, scale=theme.PNG_SCALE)
-    )
-    stem.with_suffix(".pdf").write_bytes(vl_convert.vegalite_to_pdf(spec, vl_version=page.VEGALITE))
 
-
-def _write_table(table: Table, stem: Path) -> None:
+def _write_table(table: Table, stem: Path) -> str:
+    """One table in two formats; returns what must be said about its characters."""
     stem.with_suffix(".csv").write_text(to_csv(table), encoding="utf-8")
     stem.with_suffix(".tex").write_text(to_latex(table), encoding="utf-8")
+    return beyond_pdflatex(table)
 
 
 def _strict_json(value: Any) -> str:
@@ -303,17 +380,23 @@ def _strict_json(value: Any) -> str:
 # --- a site -----------------------------------------------------------------------------------------------------------
 
 
-def site(study: Study, labels: Mapping[str, str], *, progress: Callable[[str, int, int], None]) -> Path:
+def site(
+    study: Study,
+    labels: Mapping[str, str],
+    *,
+    progress: Callable[[str, int, int], None],
+    warn: Callable[[str], None] = _unheard,
+) -> Path:
     """Everything in one folder that any host of files can serve: ``reports/site/``; returns its first page.
 
     It holds the report of every model, every other notebook as a page, and all figures and tables.
-    labels: the report's name by model.
+    labels: the report's name by model. warn as for ``all_figures``.
     """
     notebooks = [path for path in sorted(paths.notebooks().glob("*.ipynb")) if path.stem != "model_report"]
     steps, of = itertools.count(1), len(labels) + len(notebooks)
     all_reports(study, labels, done=lambda: progress("reports", next(steps), of))
     ran = _run_all(study, notebooks, lambda name, *_: progress(name, next(steps), of))
-    _write_figures(study, {path.stem: ran[path.stem] for path in notebooks if path.match(NUMBERED)})
+    _write_figures(study, {path.stem: ran[path.stem] for path in notebooks if path.match(NUMBERED)}, warn)
     return _write_site(study, {model: paths.slug(label) for model, label in labels.items()}, ran)
 
 

@@ -5,7 +5,7 @@ import pytest
 import vl_convert
 
 from gamut_analysis import datasets, report
-from gamut_analysis.chapters import compare, start
+from gamut_analysis.chapters import common, compare, start
 from gamut_analysis.charts import dots
 from gamut_analysis.display import Figure, Table
 from gamut_analysis.errors import UnknownName
@@ -147,7 +147,32 @@ def test_a_difference_without_a_test_is_drawn_hollow_and_one_without_interval_is
     assert all(name in svg for name in ("模型", "c[d]", "+10.0"))
 
 
+def test_every_page_names_the_command_that_makes_it_again(bare_database):
+    study, rest = Study(bare_database, "alpha"), "JUDGE=a VARIANT=multimodal SEED=0 DATA=bare.duckdb"
+    assert common.again(study).values == {"command": f"make report MODEL=alpha {rest}"}
+    assert common.again(study, "be'ta").values == {"command": f"make compare A=alpha 'B=be'\"'\"'ta' {rest}"}
+    assert common.again(Study(bare_database)).values == {"command": f"make figures {rest}"}
+
+
 def test_the_start_names_the_command_of_a_report(small, bare_database):
     assert "MODEL=gpt-4o" in str(start.report_command(small, pl.DataFrame()))
     study = Study(bare_database)
     assert "MODEL=alpha" in str(start.report_command(study, pl.DataFrame({"model": ["alpha", "beta"]})))
+
+
+def test_where_two_models_are_told_apart_is_said_beside_what_chance_would_do():
+    rows = [
+        ("Score", "all", 0.1, "ahead"),
+        ("Valuable", "tier", 0.1, "ahead"),
+        ("Food", "domain", -0.2, "not told apart"),
+    ]
+    comparison = pl.DataFrame(rows, schema=["figure", "part", "estimate", "verdict"], orient="row").with_columns(
+        low=pl.col("estimate") - 0.05, high=pl.col("estimate") + 0.05
+    )
+    told = str(compare.differences_text(comparison))
+    assert told == (
+        "The two are told apart on 1 of 2 tiers and domains (Valuable); about 0.1 of so many would be by chance alone. "
+        "The widest gap is on Food: −20.0 (−25.0 to −15.0) points."
+    )
+    level = comparison.with_columns(verdict=pl.lit("not told apart"))
+    assert str(compare.differences_text(level)).startswith("On none of 2 tiers and domains are the two told apart.")

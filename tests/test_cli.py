@@ -128,6 +128,20 @@ def test_compile_refuses_a_format_that_it_does_not_write(gamut):
     assert "table, jsonl, parquet" in err
 
 
+@pytest.mark.parametrize("command", [("report", "--model", "gpt-4o"), ("reports",), ("compare-report",)])
+def test_a_report_refuses_a_format_that_it_does_not_write(gamut, command):
+    status, out, err = gamut(*command, "--format", "doc")
+    assert (status, out) == (1, "")
+    assert err == "gamut: FORMAT 'doc': one of html, pdf is needed\n"
+
+
+def test_figures_refuse_a_medium_that_they_are_not_sized_for(gamut, monkeypatch):
+    monkeypatch.setenv("GAMUT_PROFILE", "screen")
+    status, out, err = gamut("figures", "--profile", "poster")
+    assert (status, out) == (1, "")
+    assert err == "gamut: no figure profile 'poster'; known: paper, screen, slides\n"
+
+
 def test_explain_shows_the_tree(gamut):
     status, out, _ = gamut("explain", SAMPLE / "food-001.yaml")
     assert status == 0

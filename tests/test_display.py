@@ -240,6 +240,21 @@ def test_plain_text_is_aligned_and_carries_the_units():
 # LaTeX
 
 
+def test_a_difference_of_shares_keeps_its_side_of_nothing():
+    assert [format_percent(share, signed=True) for share in (0.0002, -0.0002, 0.002, 0)] == [
+        "< 0.1",
+        "> −0.1",
+        "+0.2",
+        "0.0",
+    ]
+
+
+def test_the_letters_of_statistics_need_no_other_latex():
+    letters = table(pl.DataFrame({"name": ["λ, μ, κ ≥ 0.5"]}), {"name": text("Constant")})
+    assert r"\ensuremath{\lambda}, \ensuremath{\mu}, \ensuremath{\kappa} \ensuremath{\geq} 0.5" in to_latex(letters)
+    assert not to_latex(letters).startswith("%")
+
+
 def test_latex_prints_the_names_as_they_are(shared):
     folder = shared / "cases/51-latex-escaping"
     models = json.loads((folder / "leaderboard.json").read_text())
@@ -252,7 +267,7 @@ def test_latex_prints_the_names_as_they_are(shared):
     assert all(len(re.findall(r"(?<!\\)&", row)) == 1 and row.endswith(r" \\") for row in rows)
     assert all(not re.search(r"(?<!\\)[%#$]", row) for row in rows)
     assert source.startswith("% Needs LuaLaTeX")
-    assert "U+6A21 模" in source.splitlines()[0]
+    assert "模 (U+6A21)" in source.splitlines()[0]
 
 
 @pytest.mark.parametrize(("name", "printed"), [("--dash", "-{}-dash"), ("[x]", "{[}x]"), ("*", "{*}"), ("a\nb", "a b")])

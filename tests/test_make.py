@@ -97,7 +97,7 @@ def test_a_model_reaches_python_as_typed_and_nothing_runs(project, text):
     assert not (project / "ran").exists()
 
 
-@pytest.mark.parametrize("name", ["A", "B", "DATA", "MANIFEST", "JUDGE", "VARIANT", "SEED"])
+@pytest.mark.parametrize("name", ["A", "B", "DATA", "MANIFEST", "JUDGE", "VARIANT", "SEED", "FORMAT", "PROFILE"])
 def test_every_other_value_reaches_python_as_typed(project, name):
     stand_in(project, name)
     assert (

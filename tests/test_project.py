@@ -34,9 +34,17 @@ def test_conda_and_pip_ask_for_the_same(project):
     assert conda == pip
 
 
+def test_the_environment_names_what_each_extra_needs(project):
+    told = (ROOT / "environment.yml").read_text(encoding="utf-8")
+    for extra, entries in project["optional-dependencies"].items():
+        assert f"`{extra}`" in told
+        assert all(name_and_range(entry)[0] in told for entry in entries)
+
+
 def test_the_lock_pins_every_dependency_by_hash_and_names_no_host(project, lock):
     pinned = set(re.findall(r"^([\w.-]+)==", lock, re.MULTILINE))
-    assert {name_and_range(entry)[0] for entry in project["dependencies"]} <= pinned
+    extras = [entry for extra in project["optional-dependencies"].values() for entry in extra]
+    assert {name_and_range(entry)[0] for entry in project["dependencies"] + extras} <= pinned
     assert "://" not in lock
     blocks = re.split(r"^(?=[\w.-]+==)", lock, flags=re.MULTILINE)[1:]
     assert all("--hash=sha256:" in block for block in blocks)

@@ -2,13 +2,17 @@
 
 import json
 import re
+import sys
 from urllib.parse import unquote
 
+import altair as alt
 import nbformat
+import polars as pl
 import pytest
 
 from gamut_analysis import paths, report
-from gamut_analysis.errors import NotebookError, UnknownName
+from gamut_analysis.display import Figure, Table, points
+from gamut_analysis.errors import NotebookError, PartMissing, UnknownName
 from gamut_analysis.study import Study
 
 EXACT = ["4.0", "1e5", "1E10", "1_000", "007", "nan", "inf", "None", "True", "٣", " 5", "it's", 'a"b', "{x}", "$HOME"]
@@ -34,6 +38,15 @@ def saved(tmp_path):
     return save
 
 
+def showing(*shown):
+    """A notebook whose one cell has shown these objects."""
+    outputs = []
+    for one in shown:
+        data, metadata = one._repr_mimebundle_()
+        outputs.append(nbformat.v4.new_output("display_data", data, metadata=metadata))
+    return nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(outputs=outputs)])
+
+
 def printed(node) -> str:
     return "".join(output.get("text", "") for cell in node.cells for output in cell.get("outputs", []))
 
@@ -56,9 +69,10 @@ def test_a_misspelt_parameter_is_refused_and_named(saved):
         report.run(path, {"modle": "x"})
 
 
-def test_a_foreign_kernel_runs_in_this_environment_and_every_value_is_the_very_text(saved):
+def test_a_foreign_kernel_runs_in_this_environment_and_every_value_is_the_very_text(saved, capfd):
     path = saved(notebook("values = []", "print(values)", kernel="some-conda-env"))
     assert printed(report.run(path, {"values": EXACT})).strip() == repr(EXACT)
+    assert capfd.readouterr().err == ""
 
 
 def test_a_failing_cell_is_named_with_its_place_and_first_line(saved):
@@ -90,6 +104,29 @@ def test_a_report_is_one_page_and_its_numbers(written):
     home, page = written
     assert page == home / "reports" / "gpt-4o" / "gpt-4o.html"
     assert sorted(path.name for path in page.parent.iterdir()) == ["gpt-4o.html", "numbers.json"]
+
+
+def test_a_pdf_stands_beside_its_page_and_goes_with_it(tmp_path, monkeypatch):
+    pytest.importorskip("typst", reason="the extra `pdf` is not installed")
+    monkeypatch.setenv("GAMUT_HOME", str(tmp_path))
+    node = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Title\n\nWords.")])
+    head = {"title": "T", "band": {"text": "Real.", "simulated": False, "facts": {"judge": "j"}, "details": {}}}
+    page = report.write(node, "gemini-3.1-pro", **head, form="pdf")
+    files = {path.name for path in page.parent.iterdir()}
+    assert files == {"gemini-3.1-pro.html", "gemini-3.1-pro.pdf", "numbers.json"}
+    assert (page.parent / "gemini-3.1-pro.pdf").read_bytes().startswith(b"%PDF")
+    report.write(node, "gemini-3.1-pro", **head)
+    assert {path.name for path in page.parent.iterdir()} == files - {"gemini-3.1-pro.pdf"}
+
+
+def test_without_typst_the_page_is_written_and_the_error_names_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "typst", None)
+    monkeypatch.setenv("GAMUT_HOME", str(tmp_path))
+    node = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("Words.")])
+    head = {"title": "T", "band": {"text": "Real.", "simulated": False, "facts": {}, "details": {}}}
+    with pytest.raises(PartMissing, match=r"typst.*the page is there: .*m\.html"):
+        report.write(node, "m", **head, form="pdf")
+    assert (tmp_path / "reports" / "m" / "m.html").is_file()
 
 
 def test_a_report_calls_simulated_data_simulated_at_its_head(written):
@@ -140,9 +177,47 @@ def test_each_figure_is_written_in_three_formats_and_each_table_in_two(drawn):
 
 
 def test_the_same_data_gives_the_same_bytes(drawn):
-    kinds = (".svg", ".png", ".csv", ".tex", ".html", ".json")
+    kinds = (".svg", ".png", ".pdf", ".csv", ".tex", ".html", ".json")
     first, second = ({p.name: p.read_bytes() for p in home.rglob("*") if p.suffix in kinds} for home in drawn)
     assert first == second
+
+
+def test_no_word_of_a_figure_is_cut_and_none_is_too_small(drawn):
+    for path in (drawn[0] / "figures").glob("*.svg"):
+        picture = path.read_text(encoding="utf-8")
+        assert not report.drawn.cut(picture), path.name
+        assert min(map(float, re.findall(r'font-size="([\d.]+)px"', picture))) * 72 / 96 >= 7, path.name
+
+
+def test_characters_that_no_font_has_are_named_once_and_beside_the_figure(small_database, tmp_path, monkeypatch):
+    spec = alt.Chart(pl.DataFrame({"model": ["模型"], "score": [1.0]})).mark_bar().encode(x="score:Q", y="model:N")
+    table = Table("names", pl.DataFrame({"name": ["模型", "λ"]}), {"name": "Name"})
+    shown = [Figure(name, spec, "Said.", "Bars.") for name in ("one", "two")] + [table]
+    monkeypatch.setattr(report.theme, "_glyphs", lambda: (range(0x20, 0x400),))
+    monkeypatch.setattr(report.paths, "reports", lambda: tmp_path)
+    heard = []
+    index = report._write_figures(Study(small_database), {"09_names": showing(*shown)}, heard.append)
+    assert heard == [
+        "09-names.tex: Needs LuaLaTeX or XeLaTeX and a font that has 型 (U+578B), 模 (U+6A21)",
+        "09-one, 09-two: No installed font has 型 (U+578B), 模 (U+6A21): boxes stand in their place.",
+    ]
+    assert index.read_text(encoding="utf-8").count("Said. No installed font has 型") == 2
+
+
+def test_the_settings_of_sliders_are_written_as_a_table_too(small_database, tmp_path, monkeypatch):
+    from gamut_analysis import sensitivity
+    from gamut_analysis.live.sliders import Sliders
+
+    study = Study(small_database)
+    cells = sensitivity.score_cells(study.own_counts, judge=study.judge, variant=study.variant)
+    settings = Table(
+        "settings", pl.DataFrame({"name": ["a"], "score": [0.5]}), {"name": "Model", "score": points("Score")}
+    )
+    sliders = Sliders("ranking-by-hand", cells, study.names, study.scoring, settings)
+    monkeypatch.setattr(report.paths, "reports", lambda: tmp_path)
+    report._write_figures(study, {"07_sensitivity": showing(sliders)})
+    assert (tmp_path / "tables" / "07-ranking-by-hand.csv").read_text(encoding="utf-8") == "name,score\na,0.5\n"
+    assert (tmp_path / "tables" / "07-ranking-by-hand.tex").is_file()
 
 
 def test_no_half_written_figures_are_left(drawn):
@@ -159,7 +234,7 @@ def test_a_site_holds_reports_notebooks_and_figures_and_its_links_lead_somewhere
         nbformat.write(node, home / "notebooks" / f"{name}.ipynb")
     monkeypatch.setenv("GAMUT_HOME", str(home))
 
-    def ready(study, *, label):
+    def ready(study, *, label, **_):
         page = paths.reports() / paths.slug(label) / f"{paths.slug(label)}.html"
         page.parent.mkdir(parents=True)
         page.write_text(study.model, encoding="utf-8")

@@ -46,16 +46,23 @@ def leaderboard(shared):
     return pl.DataFrame([{"model": row["model"], "score": float(row["score"])} for row in csv.DictReader(path.open())])
 
 
-@pytest.mark.parametrize(("profile", "width"), [("paper", 662), ("screen", 662), ("slides", 960)])
-def test_a_fitted_chart_is_as_wide_as_its_medium_with_its_labels(profile, width, shared):
+@pytest.mark.parametrize("profile", ["paper", "screen", "slides"])
+def test_a_fitted_chart_is_as_wide_as_its_medium_with_its_labels(profile, shared):
     theme.enable(profile)
-    assert re.search(rf'<svg[^>]* width="{width}"', svg(dots(leaderboard(shared))))
+    assert re.search(r'<svg[^>]* width="662"', svg(dots(leaderboard(shared))))
     assert re.search(r'<svg[^>]* width="317"', svg(dots(leaderboard(shared), width=theme.COLUMN)))
 
 
-def test_text_is_at_least_seven_points_in_print_and_twelve_on_slides():
-    assert theme.PROFILES["paper"].text * 72 / theme.INCH >= 7
-    assert theme.PROFILES["slides"].text * 72 / theme.INCH >= 12
+@pytest.mark.parametrize(("name", "width", "text"), [("paper", 6.9, 7), ("screen", 6.9, 9), ("slides", 10, 12)])
+def test_a_medium_has_its_inches_and_its_least_points(name, width, text):
+    profile = theme.PROFILES[name]
+    assert profile.width * profile.scale / theme.INCH == pytest.approx(width, abs=0.01)
+    assert profile.text * profile.scale * theme.POINT >= text
+
+
+def test_the_profile_that_was_set_is_the_current_one():
+    theme.enable("slides")
+    assert theme.current() is theme.PROFILES["slides"]
 
 
 def test_an_unknown_profile_lists_those_there_are():
@@ -82,9 +89,33 @@ def test_names_in_other_scripts_reach_the_picture_as_text(shared):
     assert all(name in drawn for name in frame["model"])
 
 
-def test_characters_without_a_glyph_are_named():
-    assert theme.without_glyph("gemini-3.1-pro é −") == set()
-    assert theme.without_glyph("\U0010fffd") <= {"\U0010fffd"}
+def test_characters_without_a_glyph_are_named_once(monkeypatch):
+    monkeypatch.setattr(theme, "_glyphs", lambda: (range(0x20, 0x400), range(0x2212, 0x2213)))
+    assert theme.without_glyph("gemini-3.1-pro é −\u200b\u2028") == set()
+    assert theme.glyph_warning("gemini-3.1-pro") == ""
+    warning = theme.glyph_warning("模型 and 模型")
+    assert warning == "No installed font has 型 (U+578B), 模 (U+6A21): boxes stand in their place."
+    assert theme.glyph_warning("".join(map(chr, range(0x4E00, 0x4E20)))).count("U+") == 20
+
+
+def test_the_glyphs_are_those_of_the_installed_fonts(monkeypatch):
+    theme._glyphs.cache_clear()
+    monkeypatch.setattr(theme.shutil, "which", lambda name: "/bin/fc-list")
+    listed = theme.subprocess.CompletedProcess([], 0, stdout="20-7e 400 4e00-4e01 20-7e ")
+    monkeypatch.setattr(theme.subprocess, "run", lambda *_, **__: listed)
+    assert theme.without_glyph("Ѐ一丁丂") == {"丂"}
+    theme._glyphs.cache_clear()
+    monkeypatch.setattr(theme.shutil, "which", lambda name: None)
+    assert theme.without_glyph("丂") == set()
+    theme._glyphs.cache_clear()
+
+
+def test_names_are_not_broken_inside_a_number():
+    frame = pl.DataFrame({"model": ["An Assistant With A Long Name 4.8"], "score": [1.0]})
+    drawn = svg(
+        alt.Chart(frame).mark_point().encode(x="score:Q", y=alt.Y("model:N", axis={"labelExpr": theme.wrapped(32)}))
+    )
+    assert "4.8" in re.sub(r"</tspan>", "|", drawn)
 
 
 def test_names_with_marks_of_the_field_syntax_are_drawn(shared):

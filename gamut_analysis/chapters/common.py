@@ -9,6 +9,7 @@ import polars as pl
 
 from gamut_analysis import __version__, datasets, failures, gains, paths, ranking
 from gamut_analysis.charts import dots
+from gamut_analysis.charts.links import linked
 from gamut_analysis.display import Figure, Text, format_count, format_points
 from gamut_analysis.intervals import mean_intervals, question_clusters, score_matrix
 from gamut_analysis.study import REFERENCE_JUDGE, Study
@@ -136,8 +137,9 @@ def domain_scores(study: Study) -> pl.DataFrame:
     )
 
 
+@once
 def rank_odds(study: Study) -> pl.DataFrame:
-    """How often each model takes each rank over resampled questions,."""
+    """How often each model takes each rank over resampled questions."""
     odds = ranking.rank_probabilities(
         study.own_scores, judge=study.judge, variant=study.variant, questions=study.questions, seed=study.seed
     )
@@ -163,7 +165,7 @@ def field(study: Study, board: pl.DataFrame) -> Figure:
     scored = board.drop_nulls("estimate")
     focus = study.model_name if study.model else None
     has_published = scored["published"].null_count() < scored.height
-    chart = dots.field(scored, focus=focus, reference="published" if has_published else None)
+    chart = linked(dots.field(scored, focus=focus, reference="published" if has_published else None), model="name")
     first = scored.sort("estimate", descending=True).row(0, named=True)
     title = f"{first['name']} scores highest, with {format_points(first['estimate'])} points"
     told = ["Models that share a letter are not told apart.", SAMPLING]
@@ -359,16 +361,17 @@ def limits(study: Study) -> Text:
     return Text("limits", " ".join(told), {})
 
 
-def again(study: Study) -> Text:
-    """The one command that makes the page again."""
-    given = {
-        "MODEL": study.model,
+def again(study: Study, other: str = "") -> Text:
+    """The one command that makes the page again: of a model, of a model against another, or of the whole field."""
+    target = "compare" if other else "report" if study.model else "figures"
+    models = {"A": study.model, "B": other} if other else {"MODEL": study.model} if study.model else {}
+    given = models | {
         "JUDGE": study.judge,
         "VARIANT": study.variant,
         "SEED": str(study.seed),
         "DATA": _data(study),
     }
-    command = " ".join(["make report", *(shlex.quote(f"{name}={value}") for name, value in given.items())])
+    command = " ".join([f"make {target}", *(shlex.quote(f"{name}={value}") for name, value in given.items())])
     return Text("again", "To make this page again: {command}", {"command": command})
 
 

@@ -7,6 +7,7 @@ sheet, so the same chart follows the reader's light or dark setting and turns li
 
 import shutil
 import subprocess
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -20,6 +21,7 @@ from gamut_analysis.errors import UnknownName
 from gamut_analysis.vocabulary import TIER_COLOURS, VERDICT_COLOURS
 
 INCH = 96
+POINT = 72 / INCH
 COLUMN = round(3.3 * INCH)
 WIDTH = round(6.9 * INCH)
 SLIDE = 10 * INCH
@@ -82,11 +84,13 @@ DARK: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Profile:
-    """The sizes of one medium, in pixels."""
+    """The sizes of one medium, in pixels; ``scale`` enlarges what is drawn as a whole, ``column`` is half a page."""
 
     width: int
     text: float
     title: float
+    scale: float = 1
+    column: int | None = None
 
     @property
     def row(self) -> int:
@@ -94,13 +98,20 @@ class Profile:
         return round(self.text * 2.5)
 
 
-# The smallest text is 7.9 pt in print, and 12 pt on a slide of 10 inches.
-PROFILES = {"paper": Profile(WIDTH, 10.5, 12), "screen": Profile(WIDTH, 12, 14), "slides": Profile(SLIDE, 16, 20)}
+# The theme's text is 7.9 pt in print, and 13 pt on a slide of 10 inches, which is the screen's figure enlarged; the
+# smallest numbers of a figure, in the cells of a grid, are 7.5 and 10.9 pt.
+PROFILES = {
+    "paper": Profile(WIDTH, 10.5, 12, column=COLUMN),
+    "screen": Profile(WIDTH, 12, 14),
+    "slides": Profile(WIDTH, 12, 14, scale=SLIDE / WIDTH),
+}
+
+_current = [PROFILES["screen"]]
 
 
 def wrapped(letters: int = NAME_LETTERS) -> str:
     """A label expression that breaks long names after a mark of punctuation: full names, never cut ones."""
-    pattern = f"(?=.{{{letters + 1}}})(.{{1,{letters - 1}}}[-_/:. ]|.{{{letters}}})"
+    pattern = f"(?=.{{{letters + 1}}})(.{{1,{letters - 1}}}(?:[-_/: ]|\\\\.(?!\\\\d))|.{{{letters}}})"
     return f"split(replace(datum.label, regexp('{pattern}', 'g'), '$1\\n'), '\\n')"
 
 
@@ -220,21 +231,42 @@ def without_glyph(text: str) -> set[str]:
 
     Fontconfig is asked; where it is absent nothing can be said, and the set is empty.
     """
-    if shutil.which("fc-list") is None:
-        return set()
-    return {character for character in text if character > LATIN and not _has_glyph(character)}
+    held = _glyphs()
+    shown = {character for character in text if character > LATIN and unicodedata.category(character)[0] not in "CZ"}
+    return {c for c in shown if not any(ord(c) in run for run in held)} if held else set()
 
 
 @cache
-def _has_glyph(character: str) -> bool:
-    query = ["fc-list", f":charset={ord(character):x}", "family"]
-    return bool(subprocess.run(query, capture_output=True, check=False).stdout.strip())
+def _glyphs() -> tuple[range, ...]:
+    """The runs of characters that the installed fonts have."""
+    if shutil.which("fc-list") is None:
+        return ()
+    query = ["fc-list", "--format", "%{charset} "]
+    listed = subprocess.run(query, capture_output=True, check=False, text=True).stdout.split()
+    ends = {tuple(int(end, 16) for end in run.split("-")) for run in listed}
+    return tuple(range(run[0], run[-1] + 1) for run in sorted(ends))
+
+
+def glyph_warning(text: str, most: int = 20) -> str:
+    """One sentence that names the characters of a text that would be drawn as boxes; empty if there are none."""
+    lacking = sorted(without_glyph(text))
+    if not lacking:
+        return ""
+    named = ", ".join(f"{character} (U+{ord(character):04X})" for character in lacking[:most])
+    more = f" and {len(lacking) - most} more" if len(lacking) > most else ""
+    return f"No installed font has {named}{more}: boxes stand in their place."
+
+
+def current() -> Profile:
+    """The profile that figures are drawn for."""
+    return _current[0]
 
 
 def enable(profile: str = "screen") -> None:
     """Make the theme and the offline renderer Altair's own; ``profile`` is paper, screen or slides."""
     if profile not in PROFILES:
         raise UnknownName(f"no figure profile {profile!r}; known: {', '.join(PROFILES)}")
+    _current[0] = PROFILES[profile]
     settings = alt.theme.ThemeConfig(config=config(PROFILES[profile]))  # type: ignore[typeddict-item]
     alt.theme.register("gamut", enable=True)(lambda: settings)
     alt.renderers.register("gamut", mime_bundle)
