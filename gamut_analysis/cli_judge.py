@@ -8,11 +8,12 @@ import typer
 from rich.text import Text
 
 from gamut_analysis import paths
-from gamut_analysis.errors import GamutError
-from gamut_analysis.terminal import bar, err, out
+from gamut_analysis.errors import GamutError, UnknownName
+from gamut_analysis.terminal import bar, err, out, print_frame
 
 if TYPE_CHECKING:
     from gamut_analysis.judge.account import Estimate, Outcome, Watch
+    from gamut_analysis.judge.calibrate import Calibration
     from gamut_analysis.judge.journal import Call
 
 _EXTRA = (
@@ -36,6 +37,11 @@ MaxCost = Annotated[
 Rubrics = Annotated[
     str, typer.Option(help="meta-rubrics (YAML, JSON), or a folder or database that has checks; else the sample's")
 ]
+ChecksPerCall = Annotated[int, typer.Option(help="checks in one call; 0 for all of an answer")]
+PromptName = Annotated[str, typer.Option(help="a prompt that ships, by its version, or a file of your own")]
+Attempts = Annotated[int, typer.Option(help="calls about one portion of checks, the first included")]
+NoSchema = Annotated[bool, typer.Option("--no-schema", help="do not ask the provider for structured output")]
+Again = Annotated[bool, typer.Option("--again", help="ask once more about checks that stayed ungraded")]
 Temperature = Annotated[float | None, typer.Option(help="the provider's default if not given")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="do not ask before the first call")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="tell the calls, tokens and cost, and call nothing")]
@@ -52,7 +58,7 @@ def judge(
     ] = None,
     rubrics: Rubrics = "",
     replicates: Annotated[int, typer.Option(help="how often each answer is graded")] = 1,
-    checks_per_call: Annotated[int, typer.Option(help="checks in one call; 0 for all of an answer")] = 0,
+    checks_per_call: ChecksPerCall = 0,
     limit: Annotated[int, typer.Option(help="grade only the first N answers; 0 for all")] = 0,
     max_cost: MaxCost = None,
     prices: Prices = "",
@@ -60,14 +66,12 @@ def judge(
     model: Annotated[str, typer.Option(help="who answered, where the file does not say")] = "",
     variant: Annotated[str, typer.Option(help="multimodal or text_only, where the file does not say")] = "",
     name: Annotated[str, typer.Option(help="the judge's name in the data; the model's own if not given")] = "",
-    prompt: Annotated[str, typer.Option(help="a prompt that ships, by its version, or a file of your own")] = "grade-1",
+    prompt: PromptName = "grade-1",
     temperature: Temperature = None,
-    attempts: Annotated[int, typer.Option(help="calls about one portion of checks, the first included")] = 3,
+    attempts: Attempts = 3,
     connections: Connections = 20,
-    no_schema: Annotated[
-        bool, typer.Option("--no-schema", help="do not ask the provider for structured output")
-    ] = False,
-    again: Annotated[bool, typer.Option("--again", help="ask once more about checks that stayed ungraded")] = False,
+    no_schema: NoSchema = False,
+    again: Again = False,
     simulated: Annotated[bool, typer.Option("--simulated", help="mark the data as SIMULATED on every page")] = False,
     yes: Yes = False,
     dry_run: DryRun = False,
@@ -181,6 +185,84 @@ def text_only(
         outcome = rewrite_questions(order, shown.watch())
     if not dry_run:
         _tell(outcome, "question", "check it, and copy what you agree with into question_text_only of the rubrics")
+
+
+@app.command()
+def calibrate(
+    judge: Annotated[
+        str, typer.Option(help="the judge: openai/gpt-4o, or a bare name at an OpenAI-compatible endpoint")
+    ] = "",
+    into: Annotated[
+        Path | None, typer.Option(help="the folder that gets everything; data/judged/calibration-<judge>")
+    ] = None,
+    rubrics: Annotated[str, typer.Option(help="meta-rubrics (YAML, JSON, a folder); the sample's if not given")] = "",
+    questions: Annotated[int, typer.Option(help="questions that controls are made for")] = 10,
+    checks_per_call: ChecksPerCall = 0,
+    max_cost: MaxCost = None,
+    prices: Prices = "",
+    base_url: BaseUrl = "",
+    prompt: PromptName = "grade-1",
+    temperature: Temperature = None,
+    attempts: Attempts = 3,
+    connections: Connections = 20,
+    no_schema: NoSchema = False,
+    again: Again = False,
+    export: Annotated[
+        Path | None, typer.Option(help="write the right verdicts (JSON: answer, check, verdict) to this file")
+    ] = None,
+    yes: Yes = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Try a judge on made-up answers with known right verdicts: where it errs, and whether it can be used at all."""
+    _needs_inspect()
+    from gamut_analysis.judge.calibrate import Trial, calibrate_judge, control_rubrics, controls_of, export_right
+
+    if export is not None:
+        export_right(controls_of(control_rubrics(rubrics), questions), export)
+        out.print(Text(str(export)), soft_wrap=True)
+    if not judge:
+        if export is None:
+            raise UnknownName("--judge is missing: openai/gpt-4o, or a bare name at an OpenAI-compatible endpoint")
+        return
+    trial = Trial(
+        judge=judge,
+        into=into,
+        rubrics=rubrics,
+        questions=questions,
+        checks_per_call=checks_per_call,
+        max_cost=max_cost,
+        prices=prices,
+        prompt=prompt,
+        base_url=base_url,
+        connections=connections,
+        attempts=attempts,
+        temperature=temperature,
+        structured=not no_schema,
+        again=again,
+    )
+    with _Shown("graded", yes, dry_run) as shown:
+        outcome, calibration = calibrate_judge(trial, shown.watch())
+    if not dry_run:
+        _tell(outcome, "answer", "calibration.json and calibration.csv hold all of this")
+    if calibration is not None:
+        _tell_calibration(calibration)
+
+
+def _tell_calibration(calibration: "Calibration") -> None:
+    """Print where a judge errs and whether it can be used; one that cannot is status 1."""
+    from gamut_analysis.judge.calibrate import MEANING, NOT_USABLE, NOTE
+
+    out.print(Text(NOTE), soft_wrap=True)
+    for title, frame in calibration.shown():
+        out.print()
+        print_frame(title, frame)
+    out.print()
+    out.print(Text(f"{calibration.judge}: {calibration.conclusion}", style="bold"), soft_wrap=True)
+    for why in calibration.why:
+        out.print(Text(f"  {why}"), soft_wrap=True)
+    out.print(Text(MEANING), soft_wrap=True)
+    if calibration.conclusion == NOT_USABLE:
+        raise typer.Exit(1)
 
 
 def _needs_inspect():

@@ -31,7 +31,14 @@ TIMEOUT_SECONDS = 3600
 RETRY_AFTER = "0.01"
 MAX_CHANCE_FAULTS = 2
 
-HTTP_FAULTS = {"429": "Too Many Requests", "500": "Internal Server Error", "503": "Service Unavailable"}
+HTTP_FAULTS = {
+    "400": "Bad Request",
+    "401": "Unauthorized",
+    "404": "Not Found",
+    "429": "Too Many Requests",
+    "500": "Internal Server Error",
+    "503": "Service Unavailable",
+}
 _MATERIAL = re.compile(r'^<material id="([^"\n]*)">\n(.*?)\n</material id="\1">', re.MULTILINE | re.DOTALL)
 _WANTED = re.compile(r"^Wanted: (\[.*\])$", re.MULTILINE)
 _LENGTH = re.compile(rb"^content-length: *(\d+)", re.MULTILINE | re.IGNORECASE)
@@ -51,6 +58,8 @@ class Asked:
 
     answer: str
     check_ids: tuple[str, ...]
+    subject: str
+    question: str
     root: str
     key: str
 
@@ -66,7 +75,8 @@ def asked(request: Mapping[str, Any]) -> Asked:
         if role == "user" and (wanted := _WANTED.findall(text)):
             ids = json.loads(wanted[-1])
     root, key = (_digest([request["model"], part]) for part in (texts[: last + 1], texts))
-    return Asked(material.get("answer") or "", tuple(ids), root, key)
+    subject, question = (material.get(name) or "" for name in ("subject", "question"))
+    return Asked(material.get("answer") or "", tuple(ids), subject, question, root, key)
 
 
 def _material(text: str) -> dict[str, Any]:
@@ -117,9 +127,23 @@ def verdict(script: str, table: Mapping[str, Mapping[str, str]], answer: str, ch
     return known or next(label for label, end in SCRIPTED_LABELS if place < end)
 
 
+def rewrite(wanted: Asked) -> str:
+    """The text-only wording of a question: its subject before it; a third of them need the picture."""
+    needs = chance(wanted.question) < 1 / 3
+    told = {
+        "reason": "Scripted.",
+        "needs_image": needs,
+        "question": "" if needs else f"{wanted.subject}: {wanted.question}",
+    }
+    return json.dumps(told, ensure_ascii=False)
+
+
 def content(script: str, table: Mapping[str, Mapping[str, str]], wanted: Asked, fault: str | None) -> str:
-    """What the model says: verdicts on the wanted checks, or a fixed text where there is nothing to grade."""
+    """What the model says: verdicts on the wanted checks, a rewritten question, or a fixed answer."""
     text = GENERATED
+    if wanted.subject:
+        text = WRAPPED.get(fault or "", str)(rewrite(wanted))
+        return "The picture is needed." if fault == "labels" else text
     if wanted.check_ids:
         verdicts = {check_id: verdict(script, table, wanted.answer, check_id) for check_id in wanted.check_ids}
         entries = [{"id": name, "reason": f"Scripted: {label}.", "verdict": label} for name, label in verdicts.items()]

@@ -241,6 +241,7 @@ def test_who_says_no_to_the_estimate_pays_nothing(order):
         outcome = run.judge_answers(order(server.url), Watch(estimate=lambda name, estimate: False))
         assert server.calls() == []
     assert (outcome.calls, outcome.left, outcome.stopped) == (0, 22, "not started")
+    assert not outcome.folder.exists()
 
 
 @pytest.mark.parametrize(
@@ -257,6 +258,13 @@ def test_who_says_no_to_the_estimate_pays_nothing(order):
 def test_numbers_that_mean_nothing_are_refused(order, option, value):
     with pytest.raises(UnknownName, match="--" + option.replace("_", "-")):
         run.judge_answers(order("http://127.0.0.1:9/v1", **{option: value}))
+
+
+@pytest.mark.parametrize(
+    ("answers", "name"), [("x/answered/gpt-4o/answers.jsonl", "gpt-4o"), ("x/mine.csv", "mine"), ("x/folder", "folder")]
+)
+def test_a_folder_is_called_after_the_answers(answers, name, tmp_path):
+    assert run.Order(tmp_path / answers, "m").folder.name == name
 
 
 COMMAND = "from gamut_analysis.cli import main; main()"

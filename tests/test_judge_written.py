@@ -6,7 +6,7 @@ import pytest
 from gamut_analysis import datasets, tables
 from gamut_analysis.errors import InputError
 from gamut_analysis.judge.inputs import Answer, Rubrics
-from gamut_analysis.judge.written import bare, gradings_of, judges_of, settle_folder, verdicts_of, write_tables
+from gamut_analysis.judge.written import bare, beside, gradings_of, judges_of, settle, verdicts_of, write_tables
 from gamut_analysis.scoring import Scoring
 from tests.judging import CHECKS, a_grading, a_judge, a_reply, answered
 
@@ -79,7 +79,8 @@ def test_a_folder_of_verdicts_becomes_a_database(tmp_path, rubrics):
         Answer("gamma", "multimodal", "q1", None, "timeout"),
     ]
     folder = tmp_path / "rivers"
-    held = settle_folder(folder, answers, rubrics, simulated=True)
+    held = beside(folder, answers, rubrics)
+    settle(folder, held, rubrics, simulated=True)
     calls = answered(a_judge(), a_grading(), [a_reply(ALL)])
     write_tables(folder, calls, held, rubrics)
     database = datasets.build(folder, tmp_path / "rivers.duckdb").database
@@ -95,24 +96,24 @@ def test_a_folder_of_verdicts_becomes_a_database(tmp_path, rubrics):
 
 
 def test_a_second_model_joins_the_folder(tmp_path, rubrics):
-    settle_folder(tmp_path, [Answer("alpha", "multimodal", "q1", "The Nile.")], rubrics, simulated=False)
-    held = settle_folder(tmp_path, [Answer("beta", "multimodal", "q1", "The Po.\n")], rubrics, simulated=False)
+    settle(tmp_path, [Answer("alpha", "multimodal", "q1", "The Nile.")], rubrics, simulated=False)
+    held = beside(tmp_path, [Answer("beta", "multimodal", "q1", "The Po.\n")], rubrics)
     assert [(answer.model, answer.answer) for answer in held] == [("alpha", "The Nile."), ("beta", "The Po.\n")]
 
 
 def test_another_answer_or_another_rubric_is_refused(tmp_path, rubrics):
     answer = Answer("alpha", "multimodal", "q1", "The Nile.")
-    settle_folder(tmp_path, [answer], rubrics, simulated=False)
+    settle(tmp_path, [answer], rubrics, simulated=False)
     with pytest.raises(InputError, match="another answer of alpha to q1"):
-        settle_folder(tmp_path, [Answer("alpha", "multimodal", "q1", "The Amazon.")], rubrics, simulated=False)
+        beside(tmp_path, [Answer("alpha", "multimodal", "q1", "The Amazon.")], rubrics)
     changed = Rubrics(rubrics.questions, rubrics.checks.head(2), rubrics.items, rubrics.dataset)
     with pytest.raises(InputError, match="other rubrics"):
-        settle_folder(tmp_path, [answer], changed, simulated=False)
+        beside(tmp_path, [answer], changed)
 
 
 def test_a_manifest_that_people_changed_is_kept(tmp_path, rubrics):
     (tmp_path / "gamut.toml").write_text('[data]\ntitle = "Mine"\n', encoding="utf-8")
-    settle_folder(tmp_path, [Answer("alpha", "multimodal", "q1", "x")], rubrics, simulated=False)
+    settle(tmp_path, [Answer("alpha", "multimodal", "q1", "x")], rubrics, simulated=False)
     assert (tmp_path / "gamut.toml").read_text("utf-8") == '[data]\ntitle = "Mine"\n'
 
 
@@ -121,6 +122,6 @@ def test_hostile_titles_stay_inside_the_manifest(tmp_path, rubrics):
 
     title = 'a"b\\c\n[data]\x7f\x00😀'
     named = Rubrics(rubrics.questions, rubrics.checks, rubrics.items, {"title": title})
-    settle_folder(tmp_path, [Answer("alpha", "multimodal", "q1", "x")], named, simulated=False)
+    settle(tmp_path, [Answer("alpha", "multimodal", "q1", "x")], named, simulated=False)
     told = tomllib.loads((tmp_path / "gamut.toml").read_text("utf-8"))
     assert told["data"]["title"] == f"Verdicts on {title}"

@@ -152,6 +152,6 @@ def test_always_is_always():
 
 
 def test_an_unknown_fault_is_named():
-    with pytest.raises(SystemExit, match="nonsense: no fault; there are 429"):
+    with pytest.raises(SystemExit, match="nonsense: no fault; there are 400, 401"):
         FaultPlan.parse("429,nonsense")
     assert len(set(FAULTS)) == len(FAULTS)

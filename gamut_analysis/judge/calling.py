@@ -21,6 +21,8 @@ from inspect_ai.model import (
     get_model,
 )
 from inspect_ai.util import JSONSchema
+from rich.errors import MarkupError
+from rich.text import Text
 
 from gamut_analysis.errors import InputError, UnknownName
 from gamut_analysis.judge.journal import Call, Journal
@@ -226,5 +228,13 @@ def _reason(error: BaseException, status: int | None) -> str:
 
 
 def _short(error: BaseException) -> str:
-    line = " ".join(str(error).split()) or type(error).__name__
+    line = " ".join(_plain(str(error)).split()) or type(error).__name__
     return line if len(line) <= 300 else f"{line[:300]} ..."
+
+
+def _plain(text: str) -> str:
+    """A message of Inspect without its colours."""
+    try:
+        return Text.from_markup(text).plain
+    except MarkupError:
+        return text

@@ -1,9 +1,11 @@
 """Asking a model the questions, with the picture or in the text-only wording: the answers that a judge then grades."""
 
+import base64
 import hashlib
 import json
+import mimetypes
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from gamut_analysis.judge.inputs import Rubrics, read_rubrics
 from gamut_analysis.judge.journal import Call, Journal
 from gamut_analysis.judge.prices import tokens
 from gamut_analysis.judge.task import asking_task, run_task
-from gamut_analysis.judge.written import ANSWERS, bare, replace
+from gamut_analysis.judge.written import ANSWERS, bare, write_file
 from gamut_analysis.vocabulary import VARIANTS
 
 TASK = "generate"
@@ -71,7 +73,9 @@ class Ask:
         """What the user's message holds."""
         if self.picture is None:
             return self.question
-        return [ContentText(text=self.question), ContentImage(image=str(self.picture))]
+        kind = mimetypes.guess_type(self.picture.name)[0] or "image/jpeg"
+        shown = base64.b64encode(self.picture.read_bytes()).decode("ascii")
+        return [ContentText(text=self.question), ContentImage(image=f"data:{kind};base64,{shown}")]
 
     def call_id(self, model: str, settings: dict[str, Any]) -> str:
         """A hash of all that is sent."""
@@ -104,7 +108,8 @@ def generate_answers(order: Questions, watch: Watch | None = None) -> Outcome:
         estimate = estimated("question", len(todo), len(asks) - len(todo), waiting, price)
 
         async def ask(question_id: str) -> str:
-            call = await caller.call(requests[question_id])
+            whole = replace(requests[question_id], messages=[("user", todo[question_id].content())])
+            call = await caller.call(whole)
             watch.done()
             return (call.reply or "") if call else ""
 
@@ -116,7 +121,7 @@ def generate_answers(order: Questions, watch: Watch | None = None) -> Outcome:
             else:
                 caller.stopped = "not started"
         finally:
-            replace(order.folder / ANSWERS, answers_of(journal.calls).encode("utf-8", "replace"))
+            write_file(order.folder / ANSWERS, answers_of(journal.calls).encode("utf-8", "replace"))
         left = sum(journal.reply_to(request.call_id) is None for request in requests.values())
         return came_to(order.folder, name, watch.calls, left, 0, caller.stopped)
 
@@ -169,7 +174,7 @@ def _request(ask: Ask, name: str, model: str, settings: dict[str, Any]) -> Reque
     }
     sent = tokens(ask.question) + (_PICTURE_TOKENS if ask.picture else 0)
     expected = min(_ANSWER_TOKENS, settings.get("max_tokens", _ANSWER_TOKENS))
-    return Request(ask.call_id(model, settings), [("user", ask.content())], about, sent, expected)
+    return Request(ask.call_id(model, settings), [("user", ask.question)], about, sent, expected)
 
 
 def answers_of(calls: Sequence[Call]) -> str:

@@ -79,6 +79,10 @@ class Journal:
         return self
 
     def __exit__(self, kind: type | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        if not self.calls:
+            self.path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # other files are there
+                self.path.parent.rmdir()
         os.close(self._file)
 
     def reply_to(self, call_id: str) -> Call | None:

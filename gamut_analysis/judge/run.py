@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from inspect_ai.model import Model
+
 from gamut_analysis import paths
 from gamut_analysis.errors import UnknownName
 from gamut_analysis.judge.account import Estimate, Outcome, Watch, came_to, estimated, priced
@@ -14,7 +16,7 @@ from gamut_analysis.judge.inputs import Answer, Rubrics, matched, read_answers, 
 from gamut_analysis.judge.journal import Call, Journal
 from gamut_analysis.judge.protocol import GRADE, load_prompt
 from gamut_analysis.judge.task import OUTPUT_TOKENS, Session, grading_task, run_task
-from gamut_analysis.judge.written import bare, by_grading, settle_folder, write_tables
+from gamut_analysis.judge.written import bare, beside, by_grading, settle, write_tables
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,35 @@ class Order:
 
     @property
     def folder(self) -> Path:
-        """Where everything goes: the folder that was named, else one called after the answers."""
-        return self.into or paths.judged() / paths.slug(self.answers.stem or self.answers.name)
+        """Where everything goes: the folder that was named, else one called after the answers, or after their folder."""
+        path = self.answers.resolve()
+        name = path.parent.name if path.stem == "answers" else path.stem
+        return self.into or paths.judged() / paths.slug(name)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run that could begin: what it will grade, for whom, and what it found in the folder."""
+
+    session: Session
+    rubrics: Rubrics
+    answers: list[Answer]
+    chosen: list[Answer]
+    unknown: int
+
+
+def opened(order: Order, journal: Journal, model: Model, watch: Watch) -> Run:
+    """Read the answers and rubrics, and see what the journal leaves to do. Raises before anything is paid for."""
+    rubrics = read_rubrics(order.rubrics)
+    answers, unknown = matched(read_answers(order.answers, model=order.model, variant=order.variant), rubrics)
+    price = priced(order.judge, order.prices, order.max_cost)
+    judge = _judge(order, str(model), journal.calls)
+    held = beside(order.folder, answers, rubrics)
+    chosen = answers[: order.limit] if order.limit else answers
+    schema = judge.prompt.schema if order.structured else None
+    caller = Caller(model, journal, price, order.max_cost, schema, order.connections, watch.note)
+    session = _session(order, judge, caller, _gradings(order, chosen, rubrics), watch.done)
+    return Run(session, rubrics, held, chosen, len(unknown))
 
 
 def judge_answers(order: Order, watch: Watch | None = None) -> Outcome:
@@ -65,35 +94,19 @@ def judge_answers(order: Order, watch: Watch | None = None) -> Outcome:
     Raises GamutError subclasses before anything is paid for; what goes wrong later is in the outcome and the folder.
     """
     watch = watch or Watch()
-    rubrics = read_rubrics(order.rubrics)
-    answers, unknown = matched(read_answers(order.answers, model=order.model, variant=order.variant), rubrics)
     model = model_of(order.judge, order.base_url, connections=order.connections, **_settings(order))
-    price = priced(order.judge, order.prices, order.max_cost)
-    simulated = order.simulated or order.judge.startswith("mockllm/")
     with Journal(order.folder) as journal:
-        judge = _judge(order, str(model), journal.calls)
-        held = settle_folder(order.folder, answers, rubrics, simulated)
-        chosen = answers[: order.limit] if order.limit else answers
-        caller = Caller(
-            model,
-            journal,
-            price,
-            order.max_cost,
-            judge.prompt.schema if order.structured else None,
-            order.connections,
-            watch.note,
-        )
-        session = _session(order, judge, caller, _gradings(order, chosen, rubrics), watch.done)
-        estimate = _estimate(order, session, chosen, len(unknown))
+        run = opened(order, journal, model, watch)
+        session = run.session
+        if not watch.estimate(session.judge.name, _estimate(order, session, run.chosen, run.unknown)):
+            return _outcome(order.folder, session, watch.calls, "not started")
+        settle(order.folder, run.answers, run.rubrics, order.simulated or order.judge.startswith("mockllm/"))
         try:
-            if watch.estimate(judge.name, estimate):
-                if session.gradings:
-                    run_task(grading_task(session), caller, order.folder)
-            else:
-                caller.stopped = "not started"
+            if session.gradings:
+                run_task(grading_task(session), session.caller, order.folder)
         finally:
-            write_tables(order.folder, journal.calls, held, rubrics)
-        return _outcome(order.folder, session, watch.calls, caller.stopped)
+            write_tables(order.folder, journal.calls, run.answers, run.rubrics)
+        return _outcome(order.folder, session, watch.calls, session.caller.stopped)
 
 
 def _settings(order: Order) -> dict[str, Any]:

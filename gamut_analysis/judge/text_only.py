@@ -22,7 +22,8 @@ from gamut_analysis.judge.journal import Call, Journal
 from gamut_analysis.judge.prices import tokens
 from gamut_analysis.judge.protocol import Prompt, load_prompt, material
 from gamut_analysis.judge.task import asking_task, run_task
-from gamut_analysis.judge.written import bare, replace
+from gamut_analysis.judge.written import bare, write_file
+from gamut_analysis.readers.delivery import as_text
 from gamut_analysis.rubric import MetaRubric, load_rubrics
 
 TASK = "text-only"
@@ -40,7 +41,7 @@ REPLY_SCHEMA: dict[str, Any] = {
     "additionalProperties": False,
 }
 _REPLY_TOKENS = 80
-_FENCE = re.compile(r"\A\s*```\w*\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
+_OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 _WORD = re.compile(r"\w{3,}")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -75,26 +76,27 @@ class Wordings:
 
 
 def read_rewrite(reply: str | None) -> Rewrite:
-    """The rewrite that a reply holds: one JSON object, bare or in a fence, and nothing that only looks like it.
+    """The rewrite that a reply holds: one JSON object, bare, in a fence or in prose.
 
     >>> read_rewrite('{"reason": "named", "needs_image": false, "question": "How old is the Pont du Gard?"}').question
     'How old is the Pont du Gard?'
     >>> read_rewrite("Sure!").fault
     'no JSON object'
     """
-    text = reply or ""
-    fenced = _FENCE.match(text)
+    found = _OBJECT.search(reply or "")
     try:
-        told = json.loads(fenced[1] if fenced else text)
+        told = json.loads(found[0]) if found else None
     except (ValueError, RecursionError):
+        told = None
+    if not isinstance(told, dict):
         return Rewrite(fault="no JSON object")
-    if not isinstance(told, dict) or not isinstance(told.get("needs_image"), bool):
+    if not isinstance(told.get("needs_image"), bool):
         return Rewrite(fault="needs_image is neither true nor false")
     question, reason = told.get("question"), told.get("reason")
     if not told["needs_image"] and not (isinstance(question, str) and question.strip()):
         return Rewrite(fault="no question, though none needs the picture")
     kept = question.strip() if isinstance(question, str) and not told["needs_image"] else ""
-    return Rewrite(reason if isinstance(reason, str) else "", told["needs_image"], kept)
+    return Rewrite(as_text(reason) or "", told["needs_image"], as_text(kept) or "")
 
 
 def remark(meta: MetaRubric, rewrite: Rewrite) -> str:
@@ -153,7 +155,7 @@ def rewrite_questions(order: Wordings, watch: Watch | None = None) -> Outcome:
             else:
                 caller.stopped = "not started"
         finally:
-            replace(order.folder / "text-only.csv", _sheet(talks.values()).encode("utf-8-sig", "replace"))
+            write_file(order.folder / "text-only.csv", _sheet(talks.values()).encode("utf-8-sig", "replace"))
         left = sum(not talk.is_done for talk in talks.values())
         faults = sum(bool(talk.is_done and talk.rewrite.fault) for talk in talks.values())
         return came_to(order.folder, name, watch.calls, left, faults, caller.stopped)

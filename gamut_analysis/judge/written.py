@@ -120,12 +120,11 @@ def _itself(model: str, known: set[str]) -> str | None:
     return next((name for name in (model, bare(model)) if name in known), None)
 
 
-def settle_folder(folder: Path, answers: Sequence[Answer], rubrics: Rubrics, simulated: bool) -> list[Answer]:
-    """Put answers and rubrics into the folder, beside those of earlier runs; the answers that it then holds.
+def beside(folder: Path, answers: Sequence[Answer], rubrics: Rubrics) -> list[Answer]:
+    """The answers that the folder holds, with these added.
 
-    Raises InputError when the folder holds another answer of a model to a question, or other rubrics.
+    Raises InputError when it holds another answer of a model to a question, or other rubrics.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     there = read_answers(folder / ANSWERS) if (folder / ANSWERS).is_file() else []
     held = {(answer.model, answer.variant, answer.question_id): answer for answer in there}
     for answer in answers:
@@ -135,28 +134,29 @@ def settle_folder(folder: Path, answers: Sequence[Answer], rubrics: Rubrics, sim
                 f"{folder / ANSWERS} holds another answer of {answer.model} to {answer.question_id}; judge these into "
                 f"another folder (--into)"
             )
-    _settle_rubrics(folder, rubrics, {answer.variant for answer in held.values()})
-    lines = "".join(json.dumps(_record(answer), ensure_ascii=False) + "\n" for answer in held.values())
-    replace(folder / ANSWERS, lines.encode("utf-8", "replace"))
-    if not (folder / MANIFEST).is_file():
-        replace(folder / MANIFEST, _manifest(rubrics, simulated).encode())
+    if (folder / "checks.parquet").is_file():
+        _check_same(folder, pl.read_parquet(folder / "checks.parquet"), rubrics.checks)
     return list(held.values())
+
+
+def settle(folder: Path, answers: Sequence[Answer], rubrics: Rubrics, simulated: bool) -> None:
+    """Put answers and rubrics into the folder, and a manifest where there is none."""
+    folder.mkdir(parents=True, exist_ok=True)
+    variants = sorted({answer.variant for answer in answers})
+    for table in _RUBRICS:
+        frame: pl.DataFrame = getattr(rubrics, table)
+        if "variant" in frame.columns:
+            frame = frame.filter(pl.col("variant").cast(pl.String).is_in(variants))
+        write(folder / f"{table}.parquet", frame.drop("source_id", "row", "extra", strict=False))
+    lines = "".join(json.dumps(_record(answer), ensure_ascii=False) + "\n" for answer in answers)
+    write_file(folder / ANSWERS, lines.encode("utf-8", "replace"))
+    if not (folder / MANIFEST).is_file():
+        write_file(folder / MANIFEST, _manifest(rubrics, simulated).encode())
 
 
 def _record(answer: Answer) -> dict[str, Any]:
     told = {"model": answer.model, "variant": answer.variant, "question_id": answer.question_id}
     return told | ({"answer": answer.answer} if answer.error is None else {"error": answer.error})
-
-
-def _settle_rubrics(folder: Path, rubrics: Rubrics, variants: set[str]) -> None:
-    for table in _RUBRICS:
-        frame: pl.DataFrame = getattr(rubrics, table)
-        if "variant" in frame.columns:
-            frame = frame.filter(pl.col("variant").cast(pl.String).is_in(sorted(variants)))
-        path = folder / f"{table}.parquet"
-        if table == "checks" and path.is_file():
-            _check_same(folder, pl.read_parquet(path), frame)
-        write(path, frame.drop("source_id", "row", "extra", strict=False))
 
 
 def _check_same(folder: Path, before: pl.DataFrame, now: pl.DataFrame) -> None:
@@ -196,7 +196,7 @@ def write(path: Path, frame: pl.DataFrame) -> None:
     draft.replace(path)
 
 
-def replace(path: Path, content: bytes) -> None:
+def write_file(path: Path, content: bytes) -> None:
     """Write a file whole or not at all."""
     draft = path.with_name(f".{path.name}.new")
     draft.write_bytes(content)

@@ -79,7 +79,7 @@ def ours_alone(place: str) -> float:
     from gamut_analysis.judge.journal import Journal
     from gamut_analysis.judge.protocol import load_prompt
     from gamut_analysis.judge.task import Session
-    from gamut_analysis.judge.written import settle_folder, write_tables
+    from gamut_analysis.judge.written import settle, write_tables
     from tests.judging import a_call
 
     made = order(place, "")
@@ -88,7 +88,7 @@ def ours_alone(place: str) -> float:
     judge = Judge("scripted", "local/scripted", load_prompt())
     folder = Path(place) / "pure"
     with Journal(folder) as journal, (Path(place) / "requests.jsonl").open("w", encoding="utf-8") as requests:
-        held = settle_folder(folder, answers, rubrics, simulated=True)
+        settle(folder, answers, rubrics, simulated=True)
         gradings = [
             Grading(answer, rubrics.question_of[place_], rubrics.checks_of[place_])
             for answer in answers
@@ -104,7 +104,7 @@ def ours_alone(place: str) -> float:
                 journal.append(call)
                 portion.take(call)
                 settled([call])
-        write_tables(folder, journal.calls, held, rubrics)
+        write_tables(folder, journal.calls, answers, rubrics)
     return time.perf_counter() - began
 
 
