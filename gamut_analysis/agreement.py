@@ -490,6 +490,29 @@ def with_and_without_self(frame: pl.DataFrame, selves: Mapping[str, str] | None 
     )
 
 
+def patterns_without_self(patterns: pl.DataFrame, selves: Mapping[str, str] | None = None) -> pl.DataFrame:
+    """The same counts without what each judge gave to the model that it is.
+
+    patterns: from `verdict_patterns`, by model at least; selves: as in `self_judged`. Checks on which no other judge
+    gave a verdict are left out.
+
+    >>> patterns = pl.DataFrame({"model": ["a"], "question_id": "q", "pattern": '{"a": "meets", "b": "missing"}'})
+    >>> patterns_without_self(patterns)["pattern"].item()
+    '{"b": "missing"}'
+    """
+    distinct = patterns.select("model", "pattern").unique()
+    texts = []
+    for model, text in distinct.select(pl.col("model").cast(pl.String), "pattern").iter_rows():
+        given = json.loads(text)
+        kept = {
+            judge: label for judge, label in given.items() if (judge if selves is None else selves.get(judge)) != model
+        }
+        texts.append(json.dumps(kept) if kept else None)
+    told = distinct.with_columns(kept=pl.Series(texts, dtype=pl.String))
+    joined = patterns.join(told, on=["model", "pattern"], how="left", maintain_order="left")
+    return joined.with_columns(pattern=pl.col("kept")).drop("kept").drop_nulls("pattern")
+
+
 # --- reports ----------------------------------------------------------------------------------------------------------
 
 

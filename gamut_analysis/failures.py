@@ -445,7 +445,8 @@ def item_analysis(verdicts: pl.DataFrame, scoring: Scoring | None = None, *, jud
     Returns one row a question_id and check_id: ``difficulty`` (share of models that meet it), ``credit`` (mean worth
     of the verdicts, 1 / lambda / 0 / mu), ``discrimination`` (corrected item-total correlation: Pearson's, over
     models, of the worth of the check with the mean worth of all the model's other checks), ``dead`` ("met by all",
-    "failed by all": none meets it, not even in part), ``n`` models graded, ``reason``. Replicates are averaged.
+    "failed by all": none meets it, not even in part; of two models at least, for one alone is told from nobody), ``n``
+    models graded, ``reason``. Replicates are averaged.
 
     With a dozen models these are screens, not estimates: a correlation over 14 models is known to about +-0.5. Source:
     classical test theory (Lord and Novick 1968). Undefined for a check on which all models have the same worth, or
@@ -472,7 +473,9 @@ def item_analysis(verdicts: pl.DataFrame, scoring: Scoring | None = None, *, jud
     shares = cells.group_by("question_id", "check_id").agg(
         pl.col("met").mean().alias("difficulty"),
         pl.col("worth").mean().alias("credit"),
-        pl.when(pl.col("met").min() == 1)
+        pl.when(pl.len() < 2)
+        .then(None)
+        .when(pl.col("met").min() == 1)
         .then(pl.lit(DEAD[0]))
         .when(~pl.col("earned").any())
         .then(pl.lit(DEAD[1]))
@@ -518,13 +521,14 @@ def dead_share(
 ) -> pl.DataFrame:
     """Share of checks that all models meet, and of checks that all fail: they cannot tell models apart.
 
-    items: from ``item_analysis``; checks give tier, role and item type for ``by``. Returns one row a group and kind of
-    ``dead``: ``estimate`` (pooled over checks), ``low, high`` clustered by question as in ``verdict_rates``, ``n``
-    questions, ``checks``.
+    items: from ``item_analysis``; checks give tier, role and item type for ``by``. Checks that one model alone was
+    graded on are left out. Returns one row a group and kind of ``dead``: ``estimate`` (pooled over checks), ``low,
+    high`` clustered by question as in ``verdict_rates``, ``n`` questions, ``checks``.
     """
     keys = list(by) or ["group"]
     placed = checks.filter(pl.col("variant").cast(pl.String) == variant).with_columns(pl.lit("all").alias("group"))
-    rows = items.join(placed.select("question_id", "check_id", *keys), on=["question_id", "check_id"])
+    shared = items.filter(pl.col("n") > 1)
+    rows = shared.join(placed.select("question_id", "check_id", *keys), on=["question_id", "check_id"])
     kinds = [(pl.col("dead") == kind).sum().alias(kind) for kind in DEAD]
     totals = rows.group_by(*keys, "question_id").agg(pl.len().alias("checks"), *kinds)
     groups, _, table = _spread(totals, keys, ["checks", *DEAD])

@@ -187,7 +187,8 @@ def bca_interval(
     valid = np.maximum((~np.isnan(draws)).sum(axis=0), 1)
     below = ((draws < estimate).sum(axis=0) + (draws <= estimate).sum(axis=0)) / (2 * valid)
     bias = ndtri(below)
-    deviation = np.nanmean(jackknife, axis=0) - jackknife
+    middle = np.nansum(jackknife, axis=0) / np.maximum((~np.isnan(jackknife)).sum(axis=0), 1)
+    deviation = middle - jackknife
     with np.errstate(invalid="ignore", divide="ignore"):
         acceleration = np.nansum(deviation**3, axis=0) / (6 * np.nansum(deviation**2, axis=0) ** 1.5)
         tail = ndtri(np.array((1 - level) / 2))

@@ -28,6 +28,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from gamut_analysis import paths
+from gamut_analysis.charts.links import links_of
 from gamut_analysis.charts.theme import DARK
 from gamut_analysis.display import CHART, LAB_STYLE, NUMBERS, Table, format_number, table_html
 from gamut_analysis.errors import NotebookError, UnknownName
@@ -36,6 +37,8 @@ from gamut_analysis.live import COMPONENTS, LIVE
 VEGALITE = "6.4"
 # A figure's numbers stand under it as a table as long as a person would read them.
 MOST_ROWS = 100
+# How the frame begins in which JupyterLab shows a live part.
+FRAME = '<iframe class="gamut-frame"'
 
 
 class Heading(NamedTuple):
@@ -165,13 +168,15 @@ class Page:
         self.has_charts = False
         self.style = f"{chart_colours()}\n{_file('style.css')}"
         self.script = _file("page.js")
+        self._has_links = False
         self._live: set[str] = set()
         self._charts = 0
         self._markdown = mistune.create_markdown(renderer=_Markdown(self), plugins=["table", "strikethrough", "math"])
 
     def scripts(self) -> list[str]:
         """The scripts at the end of the page: what draws charts and what works its live parts, where it has any."""
-        return [*([runtime()] if self.has_charts else []), *(_file(f"{name}.js") for name in sorted(self._live))]
+        parts = sorted(self._live | ({"links"} if self._has_links else set()))
+        return [*([runtime()] if self.has_charts else []), *(_file(f"{name}.js") for name in parts)]
 
     def policy(self) -> str:
         """What the page may do: run its own scripts, and nothing else."""
@@ -244,6 +249,7 @@ class Page:
         about = output["metadata"].get("gamut", {})
         name = about.get("name", f"chart-{self._charts}")
         title, subtitle, spec = _lift_title(output["data"][CHART])
+        self._has_links = self._has_links or bool(links_of(spec))
         alt = about.get("alt") or title or "Chart"
         rows = output["data"].get(NUMBERS, {}).get("rows", [])
         return (
@@ -357,8 +363,10 @@ def _pre(text: str) -> str:
 
 
 def _html(data: Mapping[str, Any]) -> str:
-    """The HTML of an output without the style that a bare JupyterLab needs."""
-    return f"{_text(data['text/html']).removeprefix(LAB_STYLE)}\n"
+    """The HTML of an output without what JupyterLab needs: a style, and a frame around a live part."""
+    framed = _text(data["text/html"])
+    shown = framed.partition(">")[2].removesuffix("</iframe>") if framed.startswith(FRAME) else framed
+    return f"{shown.removeprefix(LAB_STYLE)}\n"
 
 
 def _text(value: str | list[str]) -> str:

@@ -20,6 +20,7 @@ from gamut_analysis.intervals import LEVEL, REPLICATES, SEED, TIE
 RANK_DRAWS = 100_000
 PERSISTENCE = 0.9
 POWER = 0.8
+MARGINS = (0.02, 0.05, 0.1, 2.0)  # how close two models may be; the last one takes all pairs
 
 # Means that differ by less are equal: sums of the same scores in another order.
 _EQUAL = 1e-12
@@ -681,15 +682,17 @@ def detectable_differences(differences: pl.DataFrame, *, power: float = POWER, l
     """
     errors = differences["standard_error"].fill_null(float("nan")).to_numpy()
     spread = errors**2 * differences["n"].to_numpy()
-    needed = np.ceil(
-        questions_needed(differences["estimate"].fill_null(float("nan")).to_numpy(), spread, power=power, level=level)
-    )
+    estimates = differences["estimate"].fill_null(float("nan")).to_numpy()
+    told = np.where(np.abs(estimates) < _EQUAL, 0.0, estimates)
+    needed = np.ceil(questions_needed(told, spread, power=power, level=level))
     rows = differences.select("model_a", "model_b", "estimate", "n", "standard_error", "reason")
     rows = rows.with_columns(
         pl.Series("minimum_detectable_effect", minimum_detectable_effect(errors, power=power, level=level)),
         pl.Series("questions_needed", needed),
     ).with_columns(pl.col("minimum_detectable_effect", "questions_needed").fill_nan(None))
-    equal = pl.when(pl.col("estimate") == 0).then(pl.lit("equal means: no number of questions tells them apart"))
+    equal = pl.when(pl.col("estimate").abs() < _EQUAL).then(
+        pl.lit("equal means: no number of questions tells them apart")
+    )
     order = ["model_a", "model_b", "estimate", "n", "standard_error", "minimum_detectable_effect", "questions_needed"]
     return rows.select(
         *order[:-1], pl.col("questions_needed").cast(pl.Int64), pl.coalesce("reason", equal).alias("reason")
@@ -1248,6 +1251,54 @@ def _normal_p(means: np.ndarray, errors: np.ndarray) -> np.ndarray:
 
 def _soft_accuracy(p_a: np.ndarray, p_b: np.ndarray) -> np.ndarray:
     return 1 - np.abs(p_a - p_b).mean(axis=0)
+
+
+# --- pairs of models that lie close -----------------------------------------------------------------------------------
+
+
+def close_pair_agreement(
+    scores: pl.DataFrame,
+    *,
+    variant: str,
+    judge: str,
+    margins: Sequence[float] = MARGINS,
+    questions: pl.DataFrame | None = None,
+) -> pl.DataFrame:
+    """Whether other judges keep the order of the pairs of models that one judge puts close together.
+
+    margins: in score units; a pair is close when the judge's two means differ by no more, so 2 takes all pairs. A row
+    an other judge and margin: judge, margin, same (pairs in the same order), pairs, estimate (their share), ceiling
+    (the share that two samples of questions under the judge itself would agree on), n (questions), reason (why there
+    is no estimate). Pairs share models and say nothing of each other's models, so the share has no interval.
+    Formula: ceiling = mean over the pairs of P^2 + (1 - P)^2 with P = Phi(gap / standard error); the observed gap is
+    taken for the true one, which makes it a little too high.
+    """
+    present = sorted(scores.filter(pl.col("variant").cast(pl.String) == variant)["judge"].cast(pl.String).unique())
+    grids = {name: _grid(scores, name, variant, questions) for name in present}
+    rows: list[dict[str, Any]] = []
+    for other in (name for name in present if name != judge):
+        panel = _panel([grids[judge], grids[other]], questions)
+        found = _kept_orders(panel, margins) if not panel.reason else [{"margin": margin} for margin in margins]
+        rows += [{"judge": other, **row, "n": len(panel.questions), "reason": panel.reason} for row in found]
+    whole = {"judge": pl.String, "margin": pl.Float64, "same": pl.Int64, "pairs": pl.Int64}
+    kinds = whole | {"estimate": pl.Float64, "ceiling": pl.Float64, "n": pl.Int64, "reason": pl.String}
+    none = pl.when(pl.col("pairs") == 0).then(pl.lit("no two models lie so close"))
+    return pl.DataFrame(rows, schema=kinds).with_columns(reason=pl.coalesce("reason", none))
+
+
+def _kept_orders(panel: _Panel, margins: Sequence[float]) -> list[dict[str, Any]]:
+    """Pairs in the same order under both judges of a panel, among those that the first puts within each margin."""
+    first, second = (_Side.of(matrix, panel.clusters, LEVEL) for matrix in panel.scores)
+    same = (_pair_signs(first.means[:, None]) == _pair_signs(second.means[:, None]))[:, 0]
+    ahead = 1 - _normal_p(first.means[:, None], first.errors)[:, 0]
+    again = ahead**2 + (1 - ahead) ** 2
+    gaps = np.abs(_pair_gaps(first.means[:, None]))[:, 0]
+    rows = []
+    for margin in margins:
+        close = gaps <= margin + TIE
+        share = {"estimate": float(same[close].mean()), "ceiling": float(again[close].mean())} if close.any() else {}
+        rows.append({"margin": margin, "same": int(same[close].sum()), "pairs": int(close.sum())} | share)
+    return rows
 
 
 # --- noise ceiling ----------------------------------------------------------------------------------------------------

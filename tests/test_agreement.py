@@ -559,12 +559,30 @@ def test_self_judged_rows_are_marked_and_agreement_stands_with_and_without_them(
     expected = json.loads((folder / "expected.json").read_text())["expect"]
     marked = verdicts.filter(agreement.self_judged(verdicts)).group_by("model", "judge").len()
     assert [list(row) for row in marked.rows()] == expected["self_judged"]
+    rest = agreement.patterns_without_self(agreement.verdict_patterns(verdicts))
+    alike = agreement.agreement(rest, replicates=100).filter(coefficient="percent")
+    assert (alike["estimate"].item(), alike["n"].item()) == (expected["exact_agreement"]["without_self_judged"], 8)
     stacked = agreement.with_and_without_self(verdicts)
     tables = agreement.verdict_tables(stacked, by=["self_judged", "model"])
     report = agreement.pair_agreement(tables, by=["self_judged"], replicates=20).filter(coefficient="percent")
     found = dict(report.select("self_judged", "estimate").rows())
     assert found["with"] == expected["exact_agreement"]["all"]
     assert found["without"] == expected["exact_agreement"]["without_self_judged"]
+
+
+def test_verdicts_of_a_judge_on_itself_leave_the_counts_by_its_name_or_by_what_is_said():
+    rows = {"model": ["a", "b", "a"], "question_id": "q", "checks": [3, 2, 1]}
+    texts = ['{"a": "meets", "b": "missing"}', '{"a": "meets", "b": "missing"}', '{"a": "meets"}']
+    patterns = pl.DataFrame(rows).with_columns(pattern=pl.Series(texts))
+    kept = agreement.patterns_without_self(patterns)
+    # Of model a only b's verdicts stay, of model b only a's; the check that a alone graded goes.
+    assert kept.select("model", "checks", "pattern").rows() == [
+        ("a", 3, '{"b": "missing"}'),
+        ("b", 2, '{"a": "meets"}'),
+    ]
+    assert agreement.patterns_without_self(patterns, {}).equals(patterns)
+    named = agreement.patterns_without_self(patterns, {"b": "a"})
+    assert named["pattern"].to_list() == ['{"a": "meets"}', texts[1], texts[2]]
 
 
 def test_a_judge_may_be_a_model_under_another_name():

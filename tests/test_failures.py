@@ -406,6 +406,16 @@ def test_items_have_difficulty_and_a_corrected_correlation():
     assert set(few["reason"]) == {"fewer than three models"}
 
 
+def test_a_check_that_one_model_alone_was_graded_on_is_neither_dead_nor_alive():
+    graded = {"m1": {"c1": "meets", "c2": "meets"}, "m2": {"c1": "meets", "c2": None}}
+    items = failures.item_analysis(verdict_frame(graded), **SERIES)
+    assert items.select("check_id", "dead", "n").rows() == [("c1", "met by all", 2), ("c2", None, 1)]
+    checks = {"question_id": "q", "variant": "multimodal", "check_id": ["c1", "c2"], "tier": TIERS[0]}
+    shares = failures.dead_share(items, typed(pl.DataFrame(checks)), variant="multimodal")
+    # Of the one check that can tell: met by all.
+    assert shares.select("dead", "estimate", "checks").rows() == [("met by all", 1, 1), ("failed by all", 0, 1)]
+
+
 def test_dead_checks_are_counted_by_tier():
     items = failures.item_analysis(verdict_frame(TABLE), **SERIES)
     checks = typed(

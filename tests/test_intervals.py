@@ -139,6 +139,12 @@ def test_bca_equals_scipy_on_the_same_draws(skewed):
     assert high[0] == pytest.approx(theirs.confidence_interval.high, abs=1e-9)
 
 
+@pytest.mark.filterwarnings("error")
+def test_bca_without_a_known_jackknife_value_is_undefined_and_warns_of_nothing():
+    low, high = intervals.bca_interval(np.array([0.5]), np.linspace(0, 1, 50)[:, None], np.full((9, 1), np.nan))
+    assert np.isnan([low, high]).all()
+
+
 def test_bca_of_a_constant_is_undefined():
     low, high = intervals.bca_interval(np.array([0.5]), np.full((50, 1), 0.5), np.full((9, 1), 0.5))
     assert np.isnan([low[0], high[0]]).all()

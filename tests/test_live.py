@@ -1,6 +1,7 @@
 """The parts of a page that a reader works with: what they hold, and that browser and Python agree."""
 
 import json
+import math
 import re
 import shutil
 from dataclasses import replace
@@ -11,13 +12,15 @@ from delivered import built
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from tabs import chromium, needs_browser, tabs
 
-from gamut_analysis import page, sensitivity
-from gamut_analysis.chapters import questions, sensitivities
-from gamut_analysis.charts import theme
-from gamut_analysis.display import NUMBERS
+from gamut_analysis import page, sensitivity, variance
+from gamut_analysis.chapters import common, enough, questions, sensitivities
+from gamut_analysis.charts import dots, theme
+from gamut_analysis.charts.links import linked
+from gamut_analysis.display import NUMBERS, Figure, format_points
 from gamut_analysis.errors import NotebookError
 from gamut_analysis.live import LIVE
 from gamut_analysis.live.explorer import Explorer
+from gamut_analysis.ranking import minimum_detectable_effect, questions_needed
 from gamut_analysis.study import Study
 from gamut_analysis.vocabulary import ROLES, TIERS, VERDICTS
 
@@ -220,6 +223,21 @@ def test_filters_meet_in_one_check_and_each_says_what_the_others_leave_it(opened
     assert len(listed(tab)) == 3
     choice(tab, "Verdict").select_option("differ")
     assert listed(tab) == ["q-worst", "q-best"]
+
+
+@needs_browser
+def test_a_domain_picked_in_a_chart_is_the_domain_of_the_list(opened):
+    scores = pl.DataFrame({"domain": ["Plants", "Animals"], "own": [0.1, 0.2], "low": 0.0, "high": 0.3, "n": 9})
+    scores = scores.with_columns(median=pl.lit(0.2), difference=pl.col("own") - 0.2, is_small=False)
+    chart = linked(dots.against_field(scores, part="domain", title="Points"), domain="domain")
+    bundles = [part._repr_mimebundle_() for part in (Figure("parts", chart, "", "Parts"), explorer())]
+    outputs = [new_output("display_data", data=data, metadata=about) for data, about in bundles]
+    tab = opened(page.to_html(new_notebook(cells=[new_code_cell("parts", outputs=outputs)]), title="T"))
+    choice(tab, "Highlight a domain").select_option(label="Plants")
+    assert listed(tab) == ["q-worst", "q-none"]
+    assert choice(tab, "Domain").locator("option:checked").inner_text() == "Plants (2)"
+    tab.keyboard.press("Escape")
+    assert len(listed(tab)) == 3
 
 
 @needs_browser
@@ -463,6 +481,74 @@ def test_the_sliders_fit_a_small_window_and_print_as_values(opened, ranking):
     paper = "getComputedStyle(document.documentElement).backgroundColor"
     assert tab.evaluate(paper) == "rgb(255, 255, 255)"
     assert theme.PAPER == "#ffffff"
+
+
+# In a browser: numbers of questions and judges
+
+
+@pytest.fixture(scope="module")
+def planned(study):
+    pairs = enough.detectable(study, common.pairs(study))
+    return enough.components(study), pairs, enough.design(study, enough.components(study), pairs)
+
+
+def plan(tab, **numbers):
+    """Set the numbers as a hand would; returns what the page found."""
+    for key, value in numbers.items():
+        if key in ("questions", "judges"):
+            tab.locator(f'[data-number="{key}"]').evaluate(
+                "(input, value) => { input.value = value; input.dispatchEvent(new Event('input')); }", value
+            )
+        else:
+            choice(tab, key).select_option(label=value)
+    found = tab.locator(".gamut-live").evaluate("(part) => ({ ...part.dataset })")
+    return {key: float(found[key]) for key in ("effect", "floor", "pairEffect", "needed") if found[key]}
+
+
+@needs_browser
+@pytest.mark.parametrize(("questions", "judges"), [(20, 1), (100, 3), (1000, 2), (10000, 10)])
+def test_the_gap_that_can_be_seen_is_that_of_the_analysis(opened, planned, questions, judges):
+    components, pairs, part = planned
+    tab = opened(html(part))
+    found = plan(tab, questions=part.questions.index(questions), judges=part.judges.index(judges))
+    error = variance.d_study(components, questions=[questions], judges=[judges])["se_difference"].item()
+    assert found["effect"] == pytest.approx(float(minimum_detectable_effect(error)), rel=1e-12)
+    endless = variance.d_study(components, questions=[10**15], judges=[judges])["se_difference"].item()
+    assert found["floor"] == pytest.approx(float(minimum_detectable_effect(endless)), rel=1e-6)
+    row = pairs.row(0, named=True)
+    spread = row["standard_error"] ** 2 * row["n"]
+    single = float(minimum_detectable_effect((spread / questions) ** 0.5))
+    assert found["pairEffect"] == pytest.approx(single, rel=1e-12)
+    assert found["needed"] == row["questions_needed"]
+    assert format_points(found["effect"]) in tab.locator(".live-found").first.inner_text()
+
+
+@needs_browser
+def test_any_two_models_can_be_asked_for_in_either_order_and_with_correction(opened, planned):
+    _, pairs, part = planned
+    tab = opened(html(part))
+    row = pairs.row(-1, named=True)
+    for one, other in (("name_a", "name_b"), ("name_b", "name_a")):
+        found = plan(tab, Model=row[one], against=row[other])
+        assert found["needed"] == row["questions_needed"]
+    strict = plan(tab, Tested="corrected for all 10 pairs")
+    spread = row["standard_error"] ** 2 * row["n"]
+    # Bonferroni: each of ten tests at 0.5 %.
+    expected = float(questions_needed(row["estimate"], spread, level=0.995))
+    assert strict["needed"] == math.ceil(expected)
+    plan(tab, Model=row["name_a"], against=row["name_a"])
+    assert "two different models" in tab.locator(".live-found").last.inner_text()
+
+
+def test_under_one_judge_a_typical_pair_says_what_can_be_seen(study, planned):
+    _, pairs, _ = planned
+    part = enough.design(study, pl.DataFrame(), pairs)
+    spread = sorted(row["standard_error"] ** 2 * row["n"] for row in pairs.to_dicts())
+    # The median of ten; a difference varies twice as much as a mean.
+    assert part.error == {"question": pytest.approx((spread[4] + spread[5]) / 4), "judge": 0, "both": 0}
+    assert list(part.judges) == [1]
+    few = part.settings.frame.filter(questions=100)["1"].item()
+    assert few == pytest.approx(float(minimum_detectable_effect(((spread[4] + spread[5]) / 200) ** 0.5)))
 
 
 def test_a_few_settings_stand_in_where_no_script_runs(study):

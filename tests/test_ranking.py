@@ -3,6 +3,7 @@
 import json
 from fractions import Fraction
 from itertools import permutations, product
+from statistics import NormalDist
 
 import numpy as np
 import polars as pl
@@ -403,6 +404,9 @@ def test_equal_means_need_no_number_of_questions():
     row = ranking.detectable_differences(pairs).row(0, named=True)
     assert row["questions_needed"] is None
     assert row["reason"].startswith("equal means")
+    # The same scores summed in another order differ in the last digit.
+    nearly = ranking.detectable_differences(pairs.with_columns(estimate=pl.lit(1e-17))).row(0, named=True)
+    assert (nearly["questions_needed"], nearly["reason"]) == (None, row["reason"])
 
 
 # --- two rankings
@@ -771,3 +775,33 @@ def test_swaps_keep_their_level():
 def test_tau_intervals_hold_the_true_tau():
     table = coverage.judge_statistics(0.05, questions=100, worlds=25).filter(statistic="kendall_tau_b")
     assert table["covered"][0] > 0.75
+
+
+# Pairs of models that lie close
+
+
+def test_the_order_of_close_pairs_by_hand():
+    # Means by j: a 0.60, b 0.58, c 0.30; by k: b before a, c last. Only a and b lie within 5 points.
+    j = [[0.7, 0.6, 0.4], [0.5, 0.6, 0.2], [0.6, 0.54, 0.3]]
+    k = [[0.5, 0.6, 0.1], [0.5, 0.6, 0.1], [0.5, 0.6, 0.1]]
+    scores = pl.concat([frame_of(j, judge="j"), frame_of(k, judge="k")])
+    rows = ranking.close_pair_agreement(scores, variant="multimodal", judge="j", margins=(0.01, 0.05, 2.0))
+    assert rows.select("judge", "margin", "same", "pairs", "estimate", "n").rows() == [
+        ("k", 0.01, 0, 0, None, 3),
+        ("k", 0.05, 0, 1, 0.0, 3),
+        ("k", 2.0, 2, 3, pytest.approx(2 / 3), 3),
+    ]
+    assert rows["reason"].to_list() == ["no two models lie so close", None, None]
+    # a - b: 0.1, -0.1, 0.06, with the mean 0.02 and the standard error s / sqrt 3.
+    gap = np.array([0.1, -0.1, 0.06])
+    ahead = NormalDist().cdf(0.02 / (gap.std(ddof=1) / 3**0.5))
+    assert rows["ceiling"][1] == pytest.approx(ahead**2 + (1 - ahead) ** 2)
+
+
+def test_close_pairs_need_a_second_judge_and_complete_models():
+    alone = ranking.close_pair_agreement(frame_of([[0.1, 0.2]]), variant="multimodal", judge="j")
+    assert alone.is_empty()
+    half = pl.concat([frame_of([[0.1, 0.2]]), frame_of([[0.1, None]], judge="k")])
+    rows = ranking.close_pair_agreement(half, variant="multimodal", judge="j")
+    assert rows["estimate"].null_count() == rows.height == len(ranking.MARGINS)
+    assert all("fewer than two models" in reason for reason in rows["reason"])

@@ -1,5 +1,6 @@
 """How many questions and judges are enough: what varies, what more of each would buy, which gaps can be seen."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from gamut_analysis.display import (
     points,
     text,
 )
+from gamut_analysis.intervals import LEVEL
+from gamut_analysis.live.design import Design
 from gamut_analysis.study import Study
 from gamut_analysis.vocabulary import VARIANT_LABELS
 
@@ -28,6 +31,8 @@ QUESTIONS = (25, 50, 100, 200, 300, 500, 750, 1000, 1500, 1813, 2500, 4000)
 JUDGES = (1, 2, 3, 5, 10)
 GAPS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.1)
 PRECISION = 0.01
+STEPS = (20, 30, 40, 50, 75, 100, 150, 200, 300, 400, 500, 750, 1000, 1500, 2000, 3000, 4000, 5000, 7500, 10000)
+_DIFFERENCE = {"question": "model x question", "judge": "model x judge", "both": "residual"}
 _LABELS = {
     "model": "Models differ",
     "question": "Questions differ in difficulty",
@@ -99,13 +104,35 @@ def surface(study: Study, components: pl.DataFrame) -> Figure | Text:
     return Figure("d-study", titled(study, chart, title, subtitle), caption, title, rows)
 
 
+def surface_text(components: pl.DataFrame, detectable: pl.DataFrame) -> Text:
+    """Whether a second judge or twice as many questions would help more, from where the study stands."""
+    if components.is_empty() or components["estimate"].null_count() or detectable["n"].max() is None:
+        return cannot("d-study-text", "Without components of variance there is nothing to weigh against each other.")
+    asked = max(detectable["n"].drop_nulls().to_list())
+    rows = variance.d_study(components, questions=[asked, 2 * asked], judges=[1, 2])
+    now, judge, questions = (
+        rows.filter(questions=n, judges=k)["se_difference"].item() for n, k in ((asked, 1), (asked, 2), (2 * asked, 1))
+    )
+    values = {"asked": asked, "now": now, "judge": judge, "questions": questions}
+    template = (
+        "From {asked:count} questions and one judge (error {now:points.2} points), a second judge leaves "
+        "{judge:points.2} and twice the questions {questions:points.2}: "
+    )
+    template += "**the judge helps more.**" if judge < questions else "**the questions help more.**"
+    return Text("d-study-text", template, values)
+
+
 def needed_table(components: pl.DataFrame) -> Table | Text:
     """How many questions bring the standard error of a difference down to one point, by number of judges."""
     if components.is_empty():
         return cannot("questions-needed", "Without components of variance the numbers cannot be told.")
     rows = variance.questions_needed(components, precision=PRECISION, judges=JUDGES)
     label = {"se_difference": "a difference of two models", "se_mean": "the level of one model"}
-    named = rows.with_columns(label=pl.col("measure").cast(pl.String).replace(label))
+    stays = pl.lit("judges alone leave an error above one point, as the last column says")
+    named = rows.with_columns(
+        label=pl.col("measure").cast(pl.String).replace(label),
+        reason=pl.when(pl.col("floor").is_not_null() & pl.col("reason").is_not_null()).then(stays).otherwise("reason"),
+    )
     columns: dict[str, Column | str] = {
         "label": text("Standard error of"),
         "judges": count("Judges"),
@@ -179,10 +206,81 @@ def pair_curve(study: Study, detectable: pl.DataFrame) -> Figure | Text:
     return Figure("questions-by-gap", titled(study, chart, title, subtitle), caption, title, frame)
 
 
+def pair_text(detectable: pl.DataFrame) -> Text:
+    """How many of the gaps at hand these questions are enough for."""
+    known = detectable.drop_nulls("questions_needed")
+    if known.is_empty():
+        return cannot("questions-by-gap-text", "There are no two models with questions in common.")
+    values = {
+        "pairs": known.height,
+        "enough": known.filter(pl.col("questions_needed") <= pl.col("n")).height,
+        "median": int(known["questions_needed"].median() or 0),  # type: ignore[arg-type]
+        "n": max(known["n"].to_list()),
+    }
+    template = (
+        "If every observed gap were the true one, {n:count} questions would be enough for **{enough:count} of "
+        "{pairs:count}** pairs; half of the pairs need {median:count} or fewer."
+        if values["enough"]
+        else "If every observed gap were the true one, {n:count} questions would be enough for **none** of the "
+        "{pairs:count} pairs; half of them need more than {median:count}."
+    )
+    return Text("questions-by-gap-text", template, values)
+
+
 def _pair_variances(pairs: pl.DataFrame) -> np.ndarray:
     """How much the difference of each pair varies from question to question."""
     known = pairs.drop_nulls("standard_error")
     return known["standard_error"].to_numpy() ** 2 * known["n"].to_numpy()
+
+
+def design(study: Study, components: pl.DataFrame, detectable: pl.DataFrame) -> Design | Text:
+    """The gap that the reader's own numbers of questions and judges would show, and what a pair would need."""
+    spread = _pair_variances(detectable)
+    if not spread.size:
+        return cannot("design", "There are no two models with questions in common.")
+    parts = _difference_components(components, spread)
+    error = {name: sum(parts.filter(component=part)["estimate"]) for name, part in _DIFFERENCE.items()}
+    judges = range(1, max(JUDGES) + 1) if parts.height > 1 else (1,)
+    asked = max(detectable["n"].to_list())
+    return Design(
+        "design",
+        error,
+        detectable.drop_nulls("standard_error").with_columns(spread=pl.Series(spread)),
+        _factors(detectable.height),
+        sorted({*STEPS, asked}),
+        judges,
+        asked,
+        study.judge_name,
+        _settings_table(study, parts, sorted({100, 300, 1000, 3000, asked}), judges[:3]),
+    )
+
+
+def _difference_components(components: pl.DataFrame, spread: np.ndarray) -> pl.DataFrame:
+    """The components behind a difference of two models; under one judge all that a typical pair varies by."""
+    if not components.is_empty() and not components["estimate"].null_count():
+        return components.select(pl.col("component").cast(pl.String), "estimate")
+    return pl.DataFrame({"component": ["model x question"], "estimate": [float(np.median(spread)) / 2]})
+
+
+def _factors(pairs: int) -> dict[str, float]:
+    """How many standard errors a gap must have to be found: by itself, and with Bonferroni's correction."""
+    levels = {"one pair by itself": LEVEL}
+    if pairs > 1:
+        levels[f"corrected for all {pairs} pairs"] = 1 - (1 - LEVEL) / pairs
+    return {label: float(ranking.minimum_detectable_effect(1.0, level=level)) for label, level in levels.items()}
+
+
+def _settings_table(study: Study, parts: pl.DataFrame, questions: Sequence[int], judges: Sequence[int]) -> Table:
+    """The gap that can be seen with a few numbers of questions and judges."""
+    rows = variance.d_study(parts, questions=questions, judges=judges)
+    effects = ranking.minimum_detectable_effect(rows["se_difference"].to_numpy())
+    wide = rows.with_columns(effect=pl.Series(effects)).pivot("judges", index="questions", values="effect")
+    columns: dict[str, Column | str] = {
+        "questions": count("Questions"),
+        **{str(k): points(f"{k} judge" if k == 1 else f"{k} judges") for k in judges},
+    }
+    caption = f"The smallest true gap of two models found with a power of 80 %, one pair by itself. {view_of(study)}."
+    return Table("settings", wide, columns, captioned(study, caption))
 
 
 def domain_table(study: Study, pairs: pl.DataFrame) -> Table | Text:

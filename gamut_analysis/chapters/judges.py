@@ -2,12 +2,15 @@
 
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from gamut_analysis import agreement, coherence, leniency, paths, ranking
-from gamut_analysis.chapters.common import BENCHMARK, cannot, captioned, no_published, titled
+from gamut_analysis.chapters.common import BENCHMARK, ESTIMATE, cannot, captioned, no_published, once, titled
 from gamut_analysis.charts import bands, grids, lines
+from gamut_analysis.charts.links import linked
 from gamut_analysis.display import (
+    Column,
     Figure,
     Table,
     Text,
@@ -18,6 +21,7 @@ from gamut_analysis.display import (
     number,
     p_value,
     percent,
+    points,
     text,
 )
 from gamut_analysis.study import REFERENCE_JUDGE, Study
@@ -32,6 +36,12 @@ COEFFICIENTS = {
     "kappa_quadratic": "Kappa, quadratic",
 }
 _SHOWN = ("alpha_ordinal", "ac1")
+_READINGS = ("percent", "alpha_ordinal", "ac1")
+_ALL_PAIRS = ranking.MARGINS[-1]
+_AGREEMENT = (
+    "Agreement of all judges on checks, with the share of each verdict beside it: where contradictions are rare, kappa "
+    "and alpha fall and AC1 rises, so neither may stand alone. Intervals over questions."
+)
 _ONE = "One judge alone graded this data, so there is no agreement to measure."
 
 
@@ -49,9 +59,30 @@ def placed_verdicts(study: Study) -> pl.DataFrame:
     return placed.join(study.questions.select("question_id", "domain"), on="question_id")
 
 
+@once
 def patterns(study: Study) -> pl.DataFrame:
     """What the judges gave, counted by question, tier, role and domain: the sums behind every coefficient."""
     return agreement.verdict_patterns(placed_verdicts(study), by=["model", "tier", "role", "domain"])
+
+
+@once
+def overall(study: Study) -> pl.DataFrame:
+    """Agreement of all judges on all checks, every coefficient."""
+    return agreement.agreement(patterns(study), questions=study.questions, seed=study.seed)
+
+
+@once
+def grouped(study: Study) -> pl.DataFrame:
+    """Agreement of all judges on the checks of each tier, role and domain: `by` says which, `group` which one."""
+    labels = {"tier": TIER_LABELS, "role": ROLE_LABELS, "domain": {}}
+    parts = []
+    for by, spelt in labels.items():
+        present = patterns(study).drop_nulls(by)
+        if present.is_empty():
+            continue
+        rows = agreement.agreement(present, by=[by], questions=study.questions, seed=study.seed)
+        parts.append(rows.with_columns(group=pl.col(by).cast(pl.String).replace(spelt), by=pl.lit(by)).drop(by))
+    return pl.concat(parts) if parts else pl.DataFrame()
 
 
 def several(study: Study) -> bool:
@@ -81,7 +112,7 @@ def rank_lines(study: Study, boards: pl.DataFrame) -> Figure | Text:
     names = judge_names(study)
     order = [names[study.judge], *(name for judge, name in names.items() if judge != study.judge)]
     order = [name for name in order if name in boards["judge_name"].to_list()]
-    chart = lines.slopes(boards, at="judge_name", order=order)
+    chart = linked(lines.slopes(boards, at="judge_name", order=order), model="name")
     spread = boards.group_by("model", maintain_order=True).agg(pl.col("estimate").max() - pl.col("estimate").min())
     title = (
         f"The same answer scores up to {format_points(spread.select(pl.col('estimate').max()).item())} points "
@@ -95,31 +126,132 @@ def rank_lines(study: Study, boards: pl.DataFrame) -> Figure | Text:
 
 
 def rank_agreement(study: Study) -> Table | Text:
-    """How alike the judges rank the models, with what hides behind it: gaps and discordant pairs."""
-    rows = ranking.judge_rankings(study.scores, variant=study.variant, questions=study.questions, seed=study.seed)
-    if rows.is_empty():
-        return cannot("rank-agreement", _ONE)
+    """How alike the judges rank the models."""
     label = {
         "kendall_tau_b": "Kendall tau-b",
         "spearman": "Spearman rho",
         "soft_pairwise_accuracy": "Soft pairwise accuracy",
-        "discordant_pairs": "Pairs of models in the other order",
-        "max_abs_gap": "Largest gap of a model's two scores",
     }
-    rows = rows.filter(pl.col("statistic").cast(pl.String).is_in(list(label)))
-    named = _pair_names(study, rows).with_columns(label=pl.col("statistic").cast(pl.String).replace(label))
+    columns = {name: _wide(name, title, of="number", digits=2) for name, title in label.items()}
+    caption = "How alike two judges rank the models; intervals over questions, the same resample for both."
+    return _rank_table(study, "rank-agreement", columns, caption)
+
+
+def rank_gaps(study: Study) -> Table | Text:
+    """What an agreement of ranks hides: pairs that change their order, and the largest gap of a model's two scores."""
     columns = {
-        "pair": text("Judges"),
-        "label": text("Statistic"),
-        "estimate": interval("Estimate", of="number", digits=3),
-        "n": count("Questions"),
+        "discordant_pairs": _wide("discordant_pairs", "Pairs of models in the other order", of="number", digits=0),
+        "max_abs_gap": _wide("max_abs_gap", "Largest gap of a model's two scores", of="points"),
     }
-    return Table(
-        "rank-agreement",
-        named,
-        columns,
-        ("How alike two judges rank the models; intervals over questions, the same resample for both."),
+    caption = "What two judges differ in, whatever their correlation."
+    return _rank_table(study, "rank-gaps", columns, caption)
+
+
+@once
+def rankings(study: Study) -> pl.DataFrame:
+    """How alike each two judges rank the models: a row a pair, the ends of each statistic's interval beside it."""
+    rows = ranking.judge_rankings(study.scores, variant=study.variant, questions=study.questions, seed=study.seed)
+    keys = ["judge_a", "judge_b", "n"]
+    wide = rows.pivot("statistic", index=keys, values=list(ESTIMATE), maintain_order=True)
+    return _pair_names(study, wide.rename({name: name.removeprefix("estimate_") for name in wide.columns}))
+
+
+def _wide(name: str, title: str, **more: Any) -> Column:
+    return interval(title, low=f"low_{name}", high=f"high_{name}", **more)
+
+
+def _rank_table(study: Study, name: str, columns: dict[str, Column], caption: str) -> Table | Text:
+    rows = rankings(study)
+    if rows.is_empty():
+        return cannot(name, _ONE)
+    return Table(name, rows, {"pair": text("Judges"), **columns, "n": count("Questions")}, captioned(study, caption))
+
+
+def order_text(study: Study, boards: pl.DataFrame) -> Text:
+    """How many pairs of models change their order from the reference judge to each other one."""
+    if boards["judge"].n_unique() < 2 or boards["model"].n_unique() < 2:
+        return cannot("rank-lines-text", "There are no two models and two judges whose order could be compared.")
+    wide = boards.pivot("judge", index="model", values="estimate")
+    own, names = wide[study.judge].to_numpy(), judge_names(study)
+    turned = {
+        names[judge]: ranking.pair_counts(own, wide[judge].to_numpy())["discordant"]
+        for judge in boards["judge"].unique().sort()
+        if judge != study.judge
+    }
+    most = max(turned, key=lambda name: turned[name])
+    values = {
+        "judge": study.judge_name,
+        "pairs": wide.height * (wide.height - 1) // 2,
+        "other": most,
+        "turned": turned[most],
+    }
+    template = (
+        "Against {judge}, **{turned:count} of {pairs:count}** pairs of models stand in the other order under {other}, "
+        "and no other judge turns more."
+        if turned[most]
+        else "**No pair** of the {pairs:count} changes its order from {judge} to another judge: the lines do not cross."
     )
+    return Text("rank-lines-text", template, values)
+
+
+@once
+def close_orders(study: Study) -> pl.DataFrame:
+    """Whether the other judges keep the order of models that the reference judge puts close together."""
+    return ranking.close_pair_agreement(
+        study.scores, variant=study.variant, judge=study.judge, questions=study.questions
+    )
+
+
+def close_pairs(study: Study) -> Table | Text:
+    """The pairs of models by their gap, and how many of them other judges order alike."""
+    rows = close_orders(study)
+    if rows.is_empty():
+        return cannot("close-pairs", _ONE)
+    known = rows.with_columns(
+        label=pl.col("judge").replace(judge_names(study)),
+        within=pl.when(pl.col("margin") >= _ALL_PAIRS)
+        .then(pl.lit("all pairs"))
+        .otherwise(pl.format("up to {} points", (100 * pl.col("margin")).round(0).cast(pl.Int64))),
+    )
+    columns = {
+        "label": text("Judge", sub="within"),
+        "same": count("In the same order"),
+        "pairs": count("of pairs"),
+        "estimate": percent("Share"),
+        "ceiling": percent("Two samples of questions"),
+    }
+    caption = (
+        f"Pairs of models by the gap of their scores under {study.judge_name}: how many stand in the same order under "
+        f"another judge. Last column: how many would under {study.judge_name} again, with other questions. Pairs share "
+        "models, so the shares have no intervals."
+    )
+    return Table("close-pairs", known, columns, captioned(study, caption))
+
+
+def close_text(study: Study) -> Text:
+    """Whether judges agree less on close pairs than questions alone would let them."""
+    rows = close_orders(study).drop_nulls("estimate")
+    close = rows.filter(pl.col("margin") < _ALL_PAIRS)
+    if close.is_empty():
+        return cannot("close-pairs-text", _ONE if rows.is_empty() else "No two models lie close together here.")
+    narrow = close.filter(pl.col("margin") == close["margin"].min())
+    whole = rows.filter(pl.col("margin") >= _ALL_PAIRS)
+    values = {
+        "margin": float(narrow["margin"][0]),
+        "close": float(np.average(narrow["estimate"], weights=narrow["pairs"])),
+        "all": float(np.average(whole["estimate"], weights=whole["pairs"])),
+        "ceiling": float(np.average(narrow["ceiling"], weights=narrow["pairs"])),
+    }
+    template = (
+        "Of the pairs within {margin:points} points **{close:percent} %** stand in the same order under another judge, "
+        "of all pairs {all:percent} %. "
+    )
+    template += (
+        "That is less than other questions alone would leave ({ceiling:percent} %): the judges add to the doubt."
+        if values["close"] < values["ceiling"]
+        else "That is no less than other questions alone would leave ({ceiling:percent} %): they are simply close."
+    )
+    return Text("close-pairs-text", template, values)
 
 
 def ceiling(study: Study) -> Table:
@@ -184,12 +316,34 @@ def verdict_grid(study: Study) -> Figure | Text:
     )
 
 
-def agreement_table(study: Study, patterns: pl.DataFrame) -> Table | Text:
+def verdict_grid_text(study: Study) -> Text:
+    """Whether the judges differ by degree or in fact."""
+    facing = study.relation("judge_pairs", variant=study.variant).filter(judge_a=study.judge)
+    places = range(len(VERDICTS))
+    counts = {(i, j): int(facing[f"n_{i}{j}"].sum()) for i in places for j in places}
+    apart = sum(n for (i, j), n in counts.items() if i != j)
+    if not apart:
+        return cannot("verdict-grid-text", _ONE if facing.is_empty() else "The judges give every check one verdict.")
+    near = sum(n for (i, j), n in counts.items() if abs(i - j) == 1) / apart
+    values = {
+        "judge": study.judge_name,
+        "apart": apart / sum(counts.values()),
+        "near": near,
+        "far": (counts[0, 3] + counts[3, 0]) / apart,
+    }
+    template = (
+        "Over all judges beside {judge}, {apart:percent} % of the checks get two different verdicts. Of these "
+        "**{near:percent} %** are one step apart and {far:percent} % put meets against contradicts: "
+    )
+    template += "mostly a matter of degree." if near > 1 / 2 else "more often a matter of fact than of degree."
+    return Text("verdict-grid-text", template, values)
+
+
+def agreement_table(study: Study) -> Table | Text:
     """Agreement of all judges on checks, several coefficients beside each other."""
     if not several(study):
         return cannot("agreement", _ONE)
-    rows = agreement.agreement(patterns, questions=study.questions, seed=study.seed)
-    return Table("agreement", _labelled(rows), _coefficient_columns("Coefficient", "label"), _agreement_caption(rows))
+    return Table("agreement", _labelled(overall(study)), _coefficient_columns("Coefficient", "label"), _AGREEMENT)
 
 
 def _labelled(rows: pl.DataFrame) -> pl.DataFrame:
@@ -209,27 +363,15 @@ def _coefficient_columns(label: str, key: str) -> dict[str, Any]:
     }
 
 
-def _agreement_caption(rows: pl.DataFrame) -> str:
-    return (
-        "Agreement of all judges on checks, with the share of each verdict beside it: where contradictions are rare, "
-        "kappa and "
-        "alpha fall and AC1 rises, so neither may stand alone. Intervals over questions."
-    )
-
-
-def agreement_by(study: Study, patterns: pl.DataFrame, by: str) -> Figure | Text:
+def agreement_by(study: Study, by: str) -> Figure | Text:
     """Agreement by tier, role or domain: alpha and AC1 beside each other."""
     name = f"agreement-by-{by}"
     if not several(study):
         return cannot(name, _ONE)
-    present = patterns.drop_nulls(by)
-    if present.is_empty():
+    rows = grouped(study)
+    if rows.is_empty() or rows.filter(by=by).is_empty():
         return cannot(name, f"This data has no {by}s.")
-    rows = agreement.agreement(present, by=[by], questions=study.questions, seed=study.seed)
-    labels = {"tier": TIER_LABELS, "role": ROLE_LABELS}.get(by, {})
-    shown = _labelled(rows.filter(pl.col("coefficient").is_in(list(_SHOWN)))).with_columns(
-        group=pl.col(by).cast(pl.String).replace(labels)
-    )
+    shown = _labelled(rows.filter(pl.col("coefficient").is_in(list(_SHOWN)), by=by))
     alpha = shown.filter(coefficient="alpha_ordinal").sort("estimate", descending=True, nulls_last=True)
     order = alpha["group"].to_list()
     title = (
@@ -241,11 +383,39 @@ def agreement_by(study: Study, patterns: pl.DataFrame, by: str) -> Figure | Text
     caption = captioned(study, "Lines are 95 % intervals over questions. Sorted by ordinal alpha.")
     return Figure(
         name,
-        titled(study, chart, title, (f"{VARIANT_LABELS[study.variant]} questions, all judges")),
+        titled(
+            study,
+            linked(chart, domain="group" if by == "domain" else ()),
+            title,
+            f"{VARIANT_LABELS[study.variant]} questions, all judges",
+        ),
         caption,
         title,
         shown,
     )
+
+
+def agreement_text(study: Study) -> Text:
+    """Whether agreement differs between tiers, roles and domains by more than its intervals."""
+    name = "agreement-by-text"
+    if not several(study) or grouped(study).is_empty():
+        return cannot(name, "There are no two groups of checks whose agreement could be compared.")
+    parts = grouped(study).filter(coefficient="alpha_ordinal").partition_by("by", maintain_order=True)
+    apart = [part["by"][0] for part in parts if _differs(part)]
+    kept = [part["by"][0] for part in parts if part["by"][0] not in apart]
+    template = (
+        "Where the judges agree most and where they agree least, ordinal alpha lies apart by more than both intervals "
+        "**by {apart:names}**" + ("; by {kept:names} the intervals of both ends overlap." if kept else ".")
+        if apart
+        else "By {kept:names} the intervals of both ends overlap: **no group is shown to be harder to agree on.**"
+    )
+    return Text(name, template, {"apart": apart, "kept": kept})
+
+
+def _differs(alpha: pl.DataFrame) -> bool:
+    """Whether the highest and the lowest estimate of some groups have intervals that do not meet."""
+    known = alpha.drop_nulls(list(ESTIMATE)).sort("estimate")
+    return known.height > 1 and bool((known["high"].head(1) < known["low"].tail(1)).item())
 
 
 def verdict_agreement_table(study: Study, patterns: pl.DataFrame) -> Table | Text:
@@ -328,23 +498,116 @@ def leniency_scatter(study: Study, gaps: pl.DataFrame) -> Figure | Text:
     )
     return Figure(
         "leniency-by-quality",
-        titled(study, chart, title, (f"Gap to the other judges in points; {VARIANT_LABELS[study.variant]} questions")),
+        titled(
+            study,
+            linked(chart, model="name"),
+            title,
+            f"Gap to the other judges in points; {VARIANT_LABELS[study.variant]} questions",
+        ),
         caption,
         title,
         by_model,
     )
 
 
+def leniency_text(study: Study) -> Text:
+    """Whether some judge is more lenient to weak or to strong models."""
+    if not several(study):
+        return cannot("leniency-text", _ONE)
+    slopes = leniency.leniency_slope(study.scores, variant=study.variant, questions=study.questions)
+    known = slopes.drop_nulls(["estimate", "low", "high"])
+    if known.is_empty():
+        return cannot("leniency-text", "There are too few models and judges to tell whom a judge is lenient to.")
+    steepest = known.sort(pl.col("estimate").abs(), descending=True).row(0, named=True)
+    values = {"judge": judge_names(study)[steepest["judge"]], "slope": steepest}
+    told = "{judge} has the steepest line, {slope:+number_interval} points of gap for each point of quality: "
+    if steepest["high"] < 0:
+        told += "**it lifts weak models more than strong ones**, which makes them look closer than they are."
+    elif steepest["low"] > 0:
+        told += "**it lifts strong models more than weak ones**, which makes them look further apart than they are."
+    else:
+        told += "**no judge is shown to treat weak and strong models differently**."
+    return Text("leniency-text", told, values)
+
+
+def selves(study: Study) -> dict[str, str]:
+    """The model that a judge is, by judge."""
+    return dict(study.judges.drop_nulls("model").select("judge", "model").iter_rows())
+
+
+def self_scores(study: Study, boards: pl.DataFrame) -> pl.DataFrame:
+    """Scores and places of models that are judges, with and without what they gave themselves."""
+    own = selves(study)
+    judged = boards.with_columns(itself=pl.col("judge").replace_strict(own, default=None) == pl.col("model"))
+    judged = judged.with_columns(itself=pl.col("itself").fill_null(False))
+    means = judged.group_by("model", "name", maintain_order=True).agg(
+        pl.col("estimate").filter("itself").mean().alias("by_itself"),
+        pl.col("estimate").filter(~pl.col("itself")).mean().alias("by_others"),
+        pl.col("estimate").mean().alias("by_all"),
+    )
+    places = {
+        f"place_{name}": pl.col(f"by_{name}").rank("min", descending=True).cast(pl.Int64) for name in ("all", "others")
+    }
+    known = means.with_columns(**places, difference=pl.col("by_itself") - pl.col("by_others"))
+    return known.drop_nulls("difference").sort("difference", "name", descending=[True, False])
+
+
+def self_table(study: Study, boards: pl.DataFrame) -> Table | Text:
+    """What a judge that is a model gives itself beside what the others give it, and its place with and without."""
+    rows = self_scores(study, boards)
+    if rows.is_empty():
+        return cannot("self-scores", "No judge of this data is one of its models, or it is the only judge.")
+    columns = {
+        "name": text("Judge and model"),
+        "by_itself": points("By itself"),
+        "by_others": points("By the other judges"),
+        "difference": points("Difference", signed=True),
+        "place_all": Column("Place by all judges", "ordinal"),
+        "place_others": Column("without its own", "ordinal"),
+    }
+    caption = (
+        "Scores of models that are judges too, over the questions that every judge scored for every model. The "
+        "difference holds the leniency of the judge; the table of self-preference takes it out."
+    )
+    return Table("self-scores", rows, columns, captioned(study, caption))
+
+
+def agreement_without_self(study: Study) -> Table | Text:
+    """Agreement on checks with all verdicts, and without those of a judge on itself."""
+    own = selves(study)
+    if not own or not several(study):
+        return cannot("agreement-without-self", "No judge of this data is one of its models.")
+    rest = agreement.patterns_without_self(patterns(study), own)
+    without = agreement.agreement(rest, questions=study.questions, seed=study.seed)
+    wide = _named_by("all", overall(study)).join(_named_by("rest", without), on="coefficient", maintain_order="left")
+    columns = {
+        "label": text("Coefficient"),
+        "estimate_all": interval("All verdicts", low="low_all", high="high_all", of="number", digits=3),
+        "estimate_rest": interval("Without those on itself", low="low_rest", high="high_rest", of="number", digits=3),
+        "n_all": count("Checks"),
+        "n_rest": count("without"),
+    }
+    named = wide.with_columns(label=pl.col("coefficient").replace(COEFFICIENTS))
+    caption = "Agreement of all judges on checks, with and without what a judge gave to the model that it is."
+    return Table("agreement-without-self", named, columns, captioned(study, caption))
+
+
+def _named_by(reading: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """A few coefficients with the reading in the names of their numbers."""
+    kept = rows.filter(pl.col("coefficient").is_in(list(_READINGS)))
+    return kept.select("coefficient", *(pl.col(name).alias(f"{name}_{reading}") for name in (*ESTIMATE, "n")))
+
+
 def preference_table(study: Study) -> Table | Text:
     """Whether judges favour the model that they are, and its family, beyond their leniency to others."""
-    selves = {judge: model for judge, model in study.judges.select("judge", "model").iter_rows() if model is not None}
-    if not selves or not several(study):
+    own = selves(study)
+    if not own or not several(study):
         return cannot(
             "self-preference", ("No judge of this data is one of its models, so self-preference cannot be asked.")
         )
     kin = study.models.drop_nulls("family").select("model", "family")
     rows = leniency.self_preference(
-        study.scores, variant=study.variant, selves=selves, families=dict(kin.iter_rows()), questions=study.questions
+        study.scores, variant=study.variant, selves=own, families=dict(kin.iter_rows()), questions=study.questions
     )
     names = judge_names(study)
     method = {"did": "difference in differences", "slope_adjusted": "beside its line of leniency"}

@@ -19,6 +19,7 @@ from gamut_analysis.chapters.common import (
     view_of,
 )
 from gamut_analysis.charts import grids
+from gamut_analysis.charts.links import linked
 from gamut_analysis.display import (
     Column,
     Figure,
@@ -38,6 +39,9 @@ from gamut_analysis.study import Study
 from gamut_analysis.vocabulary import TIER_LABELS, VERDICT_LABELS
 
 __all__ = ["board", "field", "pairs"]
+
+_PAIR = ("model_a", "model_b")
+_SURE = 0.95
 
 
 def leader(study: Study, board: pl.DataFrame, pairs: pl.DataFrame) -> Text:
@@ -72,6 +76,22 @@ def leader(study: Study, board: pl.DataFrame, pairs: pl.DataFrame) -> Text:
     if values["partial"]:
         template += " {partial:count} models are not scored on every question and stand apart, without a rank."
     return Text("leader", template, values)
+
+
+def scores_text(board: pl.DataFrame, pairs: pl.DataFrame) -> Text:
+    """How many models are told apart from the next one on the list."""
+    order = board.drop_nulls("rank")["model"].to_list()
+    beside = pl.DataFrame({"model_a": order[:-1], "model_b": order[1:]}, schema=dict.fromkeys(_PAIR, pl.String))
+    tested = beside.join(pairs, on=list(_PAIR)).drop_nulls("verdict")
+    if tested.is_empty():
+        return cannot("field-text", "There are no two complete models side by side.")
+    values = {"n": tested.height, "apart": tested.filter(pl.col("verdict") != "not told apart").height}
+    template = (
+        "More than noise: **{apart:count} of the {n:count}** steps down this list; the others may turn round."
+        if values["apart"]
+        else "**None** of the {n:count} steps down this list is more than noise: only models further apart differ."
+    )
+    return Text("field-text", template, values)
 
 
 def published_scores_note(study: Study, board: pl.DataFrame) -> Text:
@@ -171,7 +191,7 @@ def rank_grid(study: Study, board: pl.DataFrame) -> Figure | Text:
     title = f"{sure} of {len(rows)} places are all but certain; the others depend on which questions are asked"
     return Figure(
         "rank-odds",
-        titled(study, chart, title, view_of(study)),
+        titled(study, linked(chart, model="name"), title, view_of(study)),
         captioned(
             study,
             "Per cent of 10,000 resamples of the questions in which a model takes a rank; below 0.5 not shown. It "
@@ -182,12 +202,39 @@ def rank_grid(study: Study, board: pl.DataFrame) -> Figure | Text:
     )
 
 
+def rank_text(study: Study) -> Text:
+    """Whose place is the surest, and whose the least sure."""
+    odds = rank_odds(study)
+    best = odds.group_by("name", maintain_order=True).agg(
+        pl.col("probability").max(), pl.col("rank").sort_by("probability").last()
+    )
+    if best.is_empty():
+        return cannot("rank-odds-text", "No model has a complete grid, so there are no ranks.")
+    ranked = best.sort("probability", descending=True)
+    surest, least = ranked.row(0, named=True), ranked.row(-1, named=True)
+    values = {"surest": surest["name"], "place": surest["rank"], "odds": surest["probability"]} | {
+        "least": least["name"],
+        "least_place": least["rank"],
+        "least_odds": least["probability"],
+    }
+    template = "{surest} has the surest place: {place:ordinal} in **{odds:percent.0} %** of the resamples. "
+    template += (
+        "{least} has the least sure one: even its likeliest, {least_place:ordinal}, comes up in only "
+        "{least_odds:percent.0} %."
+        if least["probability"] < _SURE
+        else "Even the least sure, {least} on the {least_place:ordinal} place, has it in {least_odds:percent.0} %."
+    )
+    return Text("rank-odds-text", template, values)
+
+
 def pair_grid(study: Study, board: pl.DataFrame, pairs: pl.DataFrame) -> Figure | Text:
     """Who beats whom: the paired difference of every two models, shown only where it is more than noise."""
     tested = pairs.drop_nulls("verdict")
     if tested.is_empty():
         return cannot("pairs", "There are no two models with questions in common to test.")
     apart = tested.filter(pl.col("verdict") != "not told apart")
+    if apart.is_empty():
+        return cannot("pairs", f"None of the {tested.height} pairs of models is told apart by these questions.")
     names = board.drop_nulls("estimate")["name"].to_list()
     chart = grids.heat(
         apart, row="name_a", column="name_b", value="estimate", rows=names, columns=names, title="Points"
@@ -195,7 +242,7 @@ def pair_grid(study: Study, board: pl.DataFrame, pairs: pl.DataFrame) -> Figure 
     title = f"{apart.height} of {tested.height} pairs of models are told apart"
     return Figure(
         "pairs",
-        titled(study, chart, title, view_of(study)),
+        titled(study, linked(chart, model=("name_a", "name_b")), title, view_of(study)),
         captioned(
             study,
             "Row minus column in points, paired by question; empty: not told apart at 5 % after correction for all "
@@ -206,9 +253,35 @@ def pair_grid(study: Study, board: pl.DataFrame, pairs: pl.DataFrame) -> Figure 
     )
 
 
-def close_pairs(study: Study, pairs: pl.DataFrame) -> Table:
+def pairs_text(pairs: pl.DataFrame) -> Text:
+    """The smallest gap that is more than noise, and the widest that may be noise."""
+    tested = pairs.drop_nulls("verdict").with_columns(size=pl.col("estimate").abs()).sort("size")
+    apart = tested.filter(pl.col("verdict") != "not told apart")
+    near = tested.filter(pl.col("verdict") == "not told apart")
+    if tested.is_empty():
+        return cannot("pairs-text", "There are no two models with questions in common to test.")
+    values: dict[str, Any] = {}
+    told = []
+    if apart.height:
+        first = apart.row(0, named=True)
+        values |= {"a": first["name_a"], "b": first["name_b"], "least": first["size"]}
+        told.append("The smallest gap that is told apart is **{least:points} points** ({a} and {b}).")
+    if near.height:
+        last = near.row(-1, named=True)
+        values |= {"c": last["name_a"], "d": last["name_b"], "widest": last["size"]}
+        told.append("The widest that is not is **{widest:points} points** ({c} and {d}).")
+    told.append(
+        "Every pair is told apart." if not near.height else "No pair is told apart." if not apart.height else ""
+    )
+    return Text("pairs-text", " ".join(told).strip(), values)
+
+
+def close_pairs(study: Study, pairs: pl.DataFrame) -> Table | Text:
     """The pairs that are not told apart, the widest gap first: gaps on the leaderboard that are noise."""
     near = pairs.filter(verdict="not told apart").sort("estimate", descending=True)
+    if near.is_empty():
+        none = pairs.drop_nulls("verdict").is_empty()
+        return cannot("close-pairs", "No two models can be tested." if none else "Every pair of models is told apart.")
     columns = {
         "name_a": text("Model"),
         "name_b": text("ahead of"),
@@ -228,13 +301,39 @@ def tier_profile(study: Study, board: pl.DataFrame) -> Figure:
     falling = _falling(profile)
     title = f"{format_percent(falling, 0)} % of the models do better on Answer-Critical checks than on Context"
     alt_text = "Tier scores of every model, from Answer-Critical to Context."
-    chart = titled(study, grids.tiers(profile, order=order), title, view_of(study))
+    chart = titled(study, linked(grids.tiers(profile, order=order), model="name"), title, view_of(study))
     return Figure(
         "tiers",
         chart,
         captioned(study, "Each mark is the mean over the questions that have the tier."),
         alt_text,
         profile,
+    )
+
+
+def tiers_text(study: Study) -> Text:
+    """Whether models know the essentials better than the background, and who departs from it most."""
+    known = tier_scores(study).with_columns(pl.col("tier").cast(pl.String)).drop_nulls("estimate")
+    wide = known.pivot("tier", index="name", values="estimate")
+    if not {"answer_critical", "context"} <= set(wide.columns):
+        return cannot("tiers-text", "The rubrics of this data have no tiers.")
+    gaps = wide.select("name", gap=pl.col("answer_critical") - pl.col("context")).drop_nulls().sort("gap")
+    if gaps.is_empty():
+        return cannot("tiers-text", "No model has scores in both tiers.")
+    values = {
+        "mean": float(gaps["gap"].to_numpy().mean()),
+        "most": gaps["name"][-1],
+        "gap": gaps["gap"][-1],
+        "least": gaps["name"][0],
+        "small": gaps["gap"][0],
+    }
+    template = (
+        "On average the essentials score **{mean:points} points** above the background"
+        if values["mean"] > 0
+        else "On average the essentials score **no higher** than the background ({mean:+points} points)"
+    )
+    return Text(
+        "tiers-text", template + "; most with {most} ({gap:+points}), least with {least} ({small:+points}).", values
     )
 
 
@@ -257,11 +356,58 @@ def domain_grid(study: Study, board: pl.DataFrame) -> Figure | Text:
     title = f"{columns[0]} is the easiest domain on average, {columns[-1]} the hardest"
     return Figure(
         "domains",
-        titled(study, chart, title, view_of(study)),
+        titled(study, linked(chart, model="name", domain="domain"), title, view_of(study)),
         captioned(study, "Mean score in points; domains from the easiest on, models in the order of the leaderboard."),
         "Mean score of each model on each domain.",
         cells,
     )
+
+
+def domains_text(study: Study) -> Text:
+    """Whether one model is first in every domain."""
+    cells = domain_scores(study)
+    if cells.is_empty():
+        return cannot("domains-text", "The questions of this data have no domain.")
+    firsts = cells.sort("score", descending=True).group_by("domain", maintain_order=True).first()
+    tally = firsts.group_by("name", maintain_order=True).len().sort("len", "name", descending=[True, False])
+    means = cells.group_by("domain").agg(pl.col("score").mean())["score"].to_numpy()
+    values = {
+        "domains": firsts.height,
+        "first": tally["name"][0],
+        "most": tally["len"][0],
+        "leaders": tally.height,
+        "apart": float(means.max() - means.min()),
+    }
+    template = (
+        "**{first}** has the highest mean in all {domains:count} domains"
+        if tally.height == 1
+        else "**{leaders:count} models** are first somewhere, {first} in {most:count} of {domains:count} domains"
+    )
+    return Text(
+        "domains-text", template + "; the hardest domain scores {apart:points} points below the easiest.", values
+    )
+
+
+def spread_text(study: Study) -> Text:
+    """How much answers differ within a model, beside how much models differ."""
+    quantiles = question_spread(study)
+    if quantiles.is_empty():
+        return cannot("spread-text", "No answer of this data has a score.")
+    middle = float((quantiles["q75"] - quantiles["q25"]).to_numpy().mean())
+    medians = quantiles["q50"].to_numpy()
+    values: dict[str, Any] = {
+        "half": middle,
+        "apart": float(medians.max() - medians.min()),
+        "negative": quantiles["negative"].median(),
+    }
+    template = "The middle half of a model's answers spans **{half:points} points** on average, "
+    template += (
+        "more than the {apart:points} points between the best and the worst median: which question is asked matters "
+        "more than who answers."
+        if values["half"] > values["apart"]
+        else "less than the {apart:points} points between the best and the worst median: who answers matters more."
+    )
+    return Text("spread-text", template + " The median model is below zero on {negative:percent} % of them.", values)
 
 
 def spread(study: Study, board: pl.DataFrame) -> Figure:
@@ -270,7 +416,7 @@ def spread(study: Study, board: pl.DataFrame) -> Figure:
     order = board.drop_nulls("estimate")["name"].to_list()
     worst = quantiles.sort("negative", descending=True).row(0, named=True)
     title = f"Up to {format_percent(worst['negative'], 0)} % of the questions score below zero ({worst['name']})"
-    chart = titled(study, grids.spread(quantiles, order=order), title, view_of(study))
+    chart = titled(study, linked(grids.spread(quantiles, order=order), model="name"), title, view_of(study))
     caption = captioned(
         study,
         "Dot: median question; thick line: middle half; thin line: 5th to 95th percentile; number: per cent of "

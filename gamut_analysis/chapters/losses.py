@@ -20,6 +20,7 @@ from gamut_analysis.chapters.common import (
 from gamut_analysis.chapters.model import verdict_shares, where_points_go
 from gamut_analysis.charts import dots, fields, parts
 from gamut_analysis.charts import losses as charts
+from gamut_analysis.charts.links import linked
 from gamut_analysis.display import (
     Column,
     Figure,
@@ -283,6 +284,32 @@ def answer(study: Study, lost: pl.DataFrame, ratios: pl.DataFrame) -> Text:
     return Text("answer", f"**Counted by checks**, {counted}. **Counted by points**, {weighed}.", values)
 
 
+def shares_text(study: Study) -> Text:
+    """Whether the model that leaves out most is also the one that is wrong most often."""
+    known = shares(study).drop_nulls("share")
+    if known["model"].n_unique() < 2:
+        return cannot("verdict-shares-text", "With one model there is nothing to compare.")
+    values: dict[str, Any] = {}
+    for word in ("missing", "contradicts"):
+        ranked = known.filter(pl.col("verdict") == word).sort("share", "name")
+        values |= {f"{word}_least": ranked.row(0, named=True), f"{word}_most": ranked.row(-1, named=True)}
+    if not values["contradicts_most"]["share"]:
+        template = "From {missing_least[share]:percent.0} to **{missing_most[share]:percent.0} %** of the checks are "
+        template += "missing ({missing_most[name]} leaves out most), and none is contradicted."
+        return Text("verdict-shares-text", template, values)
+    same = values["missing_most"]["name"] == values["contradicts_most"]["name"]
+    template = (
+        "**{missing_most[name]}** both leaves out most ({missing_most[share]:percent.0} % of the checks) and "
+        "contradicts most ({contradicts_most[share]:percent} %)"
+        if same
+        else "**{missing_most[name]}** leaves out most ({missing_most[share]:percent.0} % of the checks), "
+        "**{contradicts_most[name]}** contradicts most ({contradicts_most[share]:percent} %)"
+    )
+    least = "; the least are {missing_least[share]:percent.0} % ({missing_least[name]}) and "
+    least += "{contradicts_least[share]:percent} % ({contradicts_least[name]})."
+    return Text("verdict-shares-text", template + least, values)
+
+
 # --- counts against points --------------------------------------------------------------------------------------------
 
 
@@ -300,7 +327,7 @@ def currencies(study: Study, board: pl.DataFrame, lost: pl.DataFrame) -> Figure 
     if rows.is_empty():
         return cannot("currencies", "Every check is met, so there is nothing to split.")
     order = [name for name in board["name"] if name in set(rows["name"])]
-    chart = charts.currencies(rows, order=order)
+    chart = linked(charts.currencies(rows, order=order), model="name")
     contradicted = (
         rows.filter(pl.col("verdict") == "contradicts")
         .group_by("panel", maintain_order=True)
@@ -318,6 +345,24 @@ def currencies(study: Study, board: pl.DataFrame, lost: pl.DataFrame) -> Figure 
     return Figure("currencies", titled(study, chart, title, view_of(study)), caption, title, rows)
 
 
+def currencies_text(lost: pl.DataFrame) -> Text:
+    """Whose loss comes most from contradiction, and whose least."""
+    known = lost.filter(pl.col("verdict") == "contradicts").drop_nulls("share") if lost.height else lost
+    if known.is_empty():
+        return cannot("currencies-text", _NONE)
+    ranked = known.sort("share", "name")
+    least, most = ranked.row(0, named=True), ranked.row(-1, named=True)
+    if not most["share"]:
+        return Text("currencies-text", "No point is lost to contradiction.", {})
+    if known.height == 1:
+        return Text("currencies-text", "Contradiction takes **{share:percent.0} %** of the points lost.", most)
+    template = (
+        "Contradiction takes **{most[share]:percent.0} %** of the points that {most[name]} loses, the largest part of "
+        "all models, and {least[share]:percent.0} % of those of {least[name]}, the smallest."
+    )
+    return Text("currencies-text", template, {"most": most, "least": least})
+
+
 def _worst(study: Study) -> str:
     """What a contradicted check costs, in missing ones of the same tier and question."""
     return f"{-2 * study.scoring.mu:g}"
@@ -329,12 +374,30 @@ def ratio_dots(study: Study, board: pl.DataFrame, ratios: pl.DataFrame) -> Figur
     if known.is_empty():
         return cannot("ratios", "No model both omits and contradicts, so there is no ratio to draw.")
     order = [name for name in board["name"] if name in set(known["name"])]
-    chart = charts.ratios(known, order=order)
+    chart = linked(charts.ratios(known, order=order), model="name")
     in_points = known.filter(pl.col("measure") == "points")
     near = in_points.filter(pl.col("estimate") < 2).height
     title = f"In points, omission costs less than twice as much as contradiction in {near} of {in_points.height} models"
     caption = captioned(study, SAMPLING, "Scale of ratios; dotted line: as much lost to the one as to the other.")
     return Figure("ratios", titled(study, chart, title, view_of(study)), caption, title, known)
+
+
+def ratios_text(ratios: pl.DataFrame) -> Text:
+    """For how many models it is sure that omission costs more points than contradiction."""
+    known = ratios.filter(pl.col("measure") == "points").drop_nulls("low") if ratios.height else ratios
+    if known.is_empty():
+        return cannot("ratios-text", "No model both omits and contradicts, so there is no ratio to read.")
+    values = {
+        "n": known.height,
+        "omission": known.filter(pl.col("low") > 1).height,
+        "contradiction": known.filter(pl.col("high") < 1).height,
+    }
+    template = "In **{omission:count} of {n:count}** models the whole interval says that omission costs more points"
+    if values["contradiction"]:
+        template += ", in {contradiction:count} that contradiction does"
+    if values["omission"] + values["contradiction"] < known.height:
+        template += "; for the others these questions cannot tell"
+    return Text("ratios-text", template + ".", values)
 
 
 def ratio_table(study: Study, board: pl.DataFrame, ratios: pl.DataFrame) -> Table | Text:
@@ -407,6 +470,7 @@ def part_figure(study: Study, rows: pl.DataFrame, part: str) -> Figure | Text:
     middle = _medians(rows)
     shown = rows.with_columns(is_focus=pl.col("model") == study.model)
     chart = fields.by_part(shown, middle, order=order)
+    chart = linked(chart, model="name", domain="part" if part == "domain" else ())
     title = _part_title(middle, order)
     taken = f"points that the {part} takes from the score" if part != "domain" else "points lost on its own questions"
     told = [f"Grey dots: models; dark tick: median of the models. Shares of all checks of the {part}; {taken}."]
@@ -465,6 +529,7 @@ def negative_dots(study: Study, negative: pl.DataFrame) -> Figure | Text:
         return cannot("below-zero", _NONE)
     known = negative.drop_nulls("estimate")
     chart = dots.field(known, focus=study.model_name if study.model else None, title="Answers below zero, %")
+    chart = linked(chart, model="name")
     ranked = known.sort("estimate", descending=True)
     worst, best = ranked.row(0, named=True), ranked.row(-1, named=True)
     many = (
@@ -477,6 +542,24 @@ def negative_dots(study: Study, negative: pl.DataFrame) -> Figure | Text:
     caption = captioned(study, "An empty answer scores zero, so these do more harm than saying nothing.", SAMPLING)
     columns = ["model", "name", "negative", "estimate", "low", "high", "n"]
     return Figure("below-zero", titled(study, chart, title, view_of(study)), caption, title, known.select(columns))
+
+
+def negative_text(negative: pl.DataFrame) -> Text:
+    """Whether the models at both ends differ by more than the questions would bring about."""
+    known = negative.drop_nulls(["estimate", "low", "high"]) if negative.height else negative
+    if known.height < 2:
+        return cannot("below-zero-text", "With one model there is nothing to compare.")
+    ranked = known.sort("estimate", "name")
+    best, worst = ranked.row(0, named=True), ranked.row(-1, named=True)
+    if not worst["negative"]:
+        return Text("below-zero-text", "No answer would have been better left empty.", {})
+    apart = worst["low"] > best["high"]
+    template = (
+        "An empty answer would have been better than **{worst:percent_interval.0} %** of the answers of {worst[name]} "
+        "and than {best:percent_interval.0} % of those of {best[name]}"
+    )
+    template += "; the two intervals lie apart." if apart else "; the two intervals overlap."
+    return Text("below-zero-text", template, {"worst": worst, "best": best})
 
 
 # --- one model --------------------------------------------------------------------------------------------------------
@@ -543,9 +626,9 @@ def costliest_table(study: Study, rows: pl.DataFrame, model: str) -> Table | Tex
         "tier": tier(),
         **_roles(rows),
         "verdict": verdict(),
-        "lost": points("Lost of its question"),
-        "difficulty": percent("Models that meet it"),
-        "n": count("of"),
+        "lost": points("Lost", unit="points of its question"),
+        "difficulty": percent("Met by", unit="% of models"),
+        "n": count("Models"),
     }
     caption = (
         f"Checks that cost {study.names[model]} most, each from its question's 100 points; of equal ones first those "
@@ -616,7 +699,7 @@ def dead_table(study: Study, items: pl.DataFrame) -> Table | Text:
 
 def _dead(study: Study, items: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     """One row a group with both kinds of dead checks."""
-    kept = items.select("question_id", "check_id", "dead")
+    kept = items.select("question_id", "check_id", "dead", "n")
     rows = failures.dead_share(kept, study.checks, variant=study.variant, by=by)
     key = by[0] if by else "group"
     labels = {"tier": TIER_LABELS, "role": ROLE_LABELS}.get(key, {"all": "All"})
@@ -680,7 +763,7 @@ def hardest_table(study: Study, items: pl.DataFrame) -> Table | Text:
         "tier": tier(),
         **_roles(worst),
         "credit": number("Mean worth"),
-        "difficulty": percent("Models that meet it"),
+        "difficulty": percent("Met by", unit="% of models"),
         "n": count("Models"),
     }
     best, worst_possible = (format_number(study.scoring.values[place], 0) for place in (0, -1))
@@ -703,8 +786,8 @@ def split_table(study: Study, splits: pl.DataFrame) -> Table | Text:
         "check": text("Check", sub="question"),
         "tier": tier(),
         **_roles(rows),
-        "disagreement": percent("Pairs that differ"),
-        "points": number("Mean distance in worth"),
+        "disagreement": percent("Differ", unit="% of pairs"),
+        "points": number("Distance", unit="in worth, mean"),
         "n": count("Pairs"),
     }
     caption = (

@@ -23,6 +23,7 @@ from gamut_analysis.chapters.common import (
 )
 from gamut_analysis.chapters.questions import explorer
 from gamut_analysis.charts import dots, parts
+from gamut_analysis.charts.links import linked
 from gamut_analysis.display import (
     Figure,
     Table,
@@ -424,7 +425,9 @@ def verdict_shares(study: Study, board: pl.DataFrame) -> Figure:
     )
     chart = titled(
         study,
-        parts.verdict_shares(graded, order=order, focus=study.model_name if study.model else None),
+        linked(
+            parts.verdict_shares(graded, order=order, focus=study.model_name if study.model else None), model="name"
+        ),
         title,
         view_of(study),
     )
@@ -449,7 +452,8 @@ def strips(study: Study, board: pl.DataFrame) -> Figure:
         "of checks.",
     )
     title = f"{study.model_name} among {board.height} models"
-    return Figure("strips", titled(study, dots.strips(shown), title, view_of(study)), caption, alt_text, shown)
+    chart = titled(study, linked(dots.strips(shown), model="name"), title, view_of(study))
+    return Figure("strips", chart, caption, alt_text, shown)
 
 
 def waterfall(study: Study, losses: pl.DataFrame) -> Figure:
@@ -513,7 +517,7 @@ def domain_dots(study: Study, domains: pl.DataFrame) -> Figure | Text:
     """The model by domain against the median of the field."""
     if domains.is_empty():
         return cannot("by-domain", "The questions of this data have no domain.")
-    chart = dots.against_field(domains, part="domain", title="Score, points")
+    chart = linked(dots.against_field(domains, part="domain", title="Score, points"), domain="domain")
     above = domains.filter(pl.col("difference") > 0).height
     title = f"Above the median of the field in {above} of {domains.height} domains"
     return _against(study, "by-domain", chart, title, domains, "questions")

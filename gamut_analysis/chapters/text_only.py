@@ -8,6 +8,7 @@ from gamut_analysis import gains as analysis
 from gamut_analysis import paths
 from gamut_analysis.chapters.common import cannot, captioned, gain_parts, no_published, published_note, titled
 from gamut_analysis.charts import fields, lines, variants
+from gamut_analysis.charts.links import linked
 from gamut_analysis.display import (
     Column,
     Figure,
@@ -247,6 +248,7 @@ def slopes(study: Study, gains: pl.DataFrame, shifts: pl.DataFrame) -> Figure | 
     most = shifts.sort(pl.col("text_only") - pl.col("multimodal"), descending=True).row(0, named=True)
     focus = study.model_name if study.model else most["name"]
     chart = lines.slopes(positions, at="variant_label", order=list(VARIANT_LABELS.values()), focus=focus)
+    chart = linked(chart, model="name")
     lifts = most["text_only"] > most["multimodal"]
     title = f"Naming the subject lifts {most['name']} most" if lifts else "Naming the subject lifts no model"
     if shifts.height > 1:
@@ -280,6 +282,7 @@ def gain_dots(study: Study, gains: pl.DataFrame, equality: dict[str, Any]) -> Fi
         return cannot("gains", lack)
     known = gains.drop_nulls("estimate")
     chart = variants.gains(known, mean=equality.get("gain"), focus=study.model_name if study.model else None)
+    chart = linked(chart, model="name")
     over = known.select((pl.col("naive") - pl.col("estimate")).abs().max()).item()
     title = f"The plain difference of two scores misses the matched gain by up to {format_points(over)} points"
     told = [
@@ -394,6 +397,7 @@ def level_figure(study: Study, gains: pl.DataFrame, shifts: pl.DataFrame, levels
         _line(known, "middle", oldham["estimate"], "fitted"),
     ]
     chart = variants.levels(marks, pl.concat(fits), mean=float(known["gain"].to_numpy().mean()))
+    chart = linked(chart, model="name")
     trend = (
         "Better models gain less"
         if (oldham["high"] or 0) < 0
@@ -542,7 +546,7 @@ def domain_figure(study: Study, gains: pl.DataFrame, domains: tuple[pl.DataFrame
     value = {"part": pl.col("domain"), "value": pl.col("estimate")}
     rows = single.select("low", "high", "name", **value, **label, is_focus=pl.col("model") == study.model)
     centres = mean.select("low", "high", **value, **label)
-    chart = fields.by_part(rows, centres, order=mean["domain"].to_list())
+    chart = linked(fields.by_part(rows, centres, order=mean["domain"].to_list()), model="name", domain="part")
     first, last = mean.row(0, named=True), mean.row(-1, named=True)
     ends = f"from {format_points(last['estimate'])} points ({last['domain']}) to {format_points(first['estimate'])}"
     differ = domains_differ(mean)

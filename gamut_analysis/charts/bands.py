@@ -5,6 +5,8 @@ import polars as pl
 
 from gamut_analysis.charts import theme
 
+_ROW = 16  # pixels of one estimate
+
 
 def dots_by_group(
     rows: pl.DataFrame, *, group: str, kind: str, order: list[str], kinds: list[str], title: str
@@ -45,5 +47,5 @@ def dots_by_group(
             base.mark_point(size=50, filled=True).encode(
                 x="estimate:Q", y=y, yOffset=offset, color=colour, shape=shape, tooltip=tooltip
             ),
-        )
+        ).properties(height=alt.Step(_ROW))
     )

@@ -18,8 +18,8 @@ def by_questions(rows: pl.DataFrame, *, value: str, group: str, order: list[str]
     x = alt.X(
         "questions:Q",
         title="Questions",
-        scale=alt.Scale(type="log", nice=False),
-        axis=alt.Axis(format=",d", tickCount=6),
+        scale=alt.Scale(type="log", nice=False, padding=10),
+        axis=_round(rows["questions"]),
     )
     y = alt.Y(f"{value}:Q", title=None)
     colour = alt.Color(
@@ -42,11 +42,19 @@ def by_questions(rows: pl.DataFrame, *, value: str, group: str, order: list[str]
     )
 
 
+def _round(numbers: pl.Series) -> alt.Axis:
+    """Ticks of an axis of ratios at 1, 2 and 5 times the powers of ten that its numbers reach over."""
+    low, high = (float(end) for end in (numbers.drop_nulls().min() or 1, numbers.drop_nulls().max() or 1))  # type: ignore[arg-type]
+    ticks = [factor * 10**power for power in range(8) for factor in (1, 2, 5)]
+    shown = [tick for tick in ticks if low <= tick <= high]
+    return alt.Axis(values=shown, tickCount=len(shown), format=",d")
+
+
 def by_gap(rows: pl.DataFrame, *, group: str, order: list[str]) -> alt.LayerChart | alt.FacetChart:
     """Questions needed over the size of the gap, one line a group. rows: `gap`, `questions` and the group."""
     base = alt.Chart(in_points(rows, "gap"))
     x = alt.X("gap:Q", title="True gap, points")
-    y = alt.Y("questions:Q", title=None, scale=alt.Scale(type="log", nice=False), axis=alt.Axis(format=",d"))
+    y = alt.Y("questions:Q", title=None, scale=alt.Scale(type="log", nice=False), axis=_round(rows["questions"]))
     colour = alt.Color(
         f"{group}:N",
         sort=order,

@@ -7,6 +7,8 @@ from gamut_analysis.charts import theme
 from gamut_analysis.charts.units import in_points
 from gamut_analysis.display import format_points
 
+_LETTERS = 24  # pixels for the letters of tied groups, beyond the longest interval
+
 
 def field(
     board: pl.DataFrame,
@@ -32,7 +34,7 @@ def field(
         else alt.value(theme.FOCUS)
     )
     base = alt.Chart(frame)
-    x = alt.X("low:Q", title=title, scale=alt.Scale(zero=False, nice=True))
+    x = alt.X("low:Q", title=title, scale=alt.Scale(zero=False, nice=True, padding=_LETTERS))
     tooltip = _tooltip(frame, name)
     layers = [
         base.mark_rule(strokeWidth=1.6).encode(x=x, x2="high:Q", y=y, color=colour),

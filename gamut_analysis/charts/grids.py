@@ -10,6 +10,7 @@ from gamut_analysis.charts.units import in_points
 from gamut_analysis.vocabulary import TIER_COLOURS, TIER_LABELS
 
 _CELL = 24
+_LETTER = 6.6
 
 
 def heat(
@@ -32,16 +33,19 @@ def heat(
     diverging = low is not None and low < 0 < high
     reach = max(abs(low or 0), abs(high or 0)) or 1
     scale = (
-        alt.Scale(domain=[-reach, reach], range=list(theme.DIVERGING))
+        alt.Scale(domain=[-reach, reach], range=list(theme.DIVERGING), interpolate="lab")
         if diverging
-        else alt.Scale(domain=[0, reach], range=list(theme.SEQUENTIAL))
+        else alt.Scale(domain=[0, reach], range=list(theme.SEQUENTIAL), interpolate="lab")
     )
+    step = max(_CELL, (theme.WIDTH - 140) // max(len(columns), 1))
+    # Labels that fit stand over their columns; longer ones lean, each on one line, for a second would lie in a cell.
+    angle = 0 if _LETTER * max(map(len, columns), default=0) <= step else -45
     base = alt.Chart(cells).encode(
         x=alt.X(
             f"{column}:N",
             sort=columns,
             title=None,
-            axis=alt.Axis(labelAngle=-45, labelLimit=0, ticks=False, domain=False, orient="top"),
+            axis=alt.Axis(labelAngle=angle, labelExpr="datum.label", orient="top"),
         ),
         y=alt.Y(f"{row}:N", sort=rows, title=None),
     )
@@ -59,7 +63,7 @@ def heat(
             text=alt.Text(f"{value}:Q", format=text),
             color=alt.condition(dark, alt.value(theme.PAPER), alt.value(theme.INK)),
         ),
-    ).properties(width=alt.Step(max(_CELL, (theme.WIDTH - 140) // max(len(columns), 1))), height=alt.Step(_CELL))
+    ).properties(width=alt.Step(step), height=alt.Step(_CELL))
 
 
 def spread(quantiles: pl.DataFrame, *, order: list[str], name: str = "name") -> alt.LayerChart | alt.FacetChart:

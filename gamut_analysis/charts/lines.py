@@ -10,6 +10,7 @@ from gamut_analysis.charts.units import in_points
 
 _HEIGHT = 22
 _LABEL = 16  # pixels that a name needs
+_LETTERS = 10  # the longest name of a variant
 
 
 def slopes(
@@ -26,7 +27,7 @@ def slopes(
         f"{at}:N",
         sort=order,
         title=None,
-        axis=alt.Axis(labelAngle=0, orient="top", labelExpr="datum.label"),
+        axis=alt.Axis(labelColor=theme.INK, labelExpr=theme.wrapped(_LETTERS)),
         scale=alt.Scale(padding=0.55),
     )
     y = alt.Y("estimate:Q", title=None, scale=alt.Scale(zero=False))

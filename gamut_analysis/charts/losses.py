@@ -1,9 +1,12 @@
 """Omission and contradiction counted twice: by checks and by points; and checks by how many models meet them."""
 
+from textwrap import wrap
+
 import altair as alt
 import polars as pl
 
 from gamut_analysis.charts import theme
+from gamut_analysis.charts.parts import stacked
 from gamut_analysis.charts.units import in_points
 from gamut_analysis.vocabulary import VERDICT_COLOURS, VERDICT_LABELS, VERDICTS
 
@@ -11,8 +14,10 @@ _ROW = 28
 _PAIR = 34  # a row of two lines
 _LETTER = 6.6
 _NUMBER = 34  # pixels of a number beside a bar
+_WORDS = 20  # letters of a line over a panel
 _LOST = VERDICTS[1:]
 _KINDS = ("counts", "points")
+_RATIOS = [0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128]
 
 
 def currencies(rows: pl.DataFrame, *, order: list[str], name: str = "name") -> alt.HConcatChart | alt.VConcatChart:
@@ -34,7 +39,6 @@ def currencies(rows: pl.DataFrame, *, order: list[str], name: str = "name") -> a
         "label:N",
         sort=labels,
         scale=alt.Scale(domain=labels, range=[VERDICT_COLOURS[verdict] for verdict in _LOST]),
-        legend=alt.Legend(columns=len(_LOST)),
     )
     parts = [
         _bars(frame.filter(panel=panel), panel, order, colour, name, is_first=number == 0).properties(
@@ -49,15 +53,15 @@ def _bars(
     rows: pl.DataFrame, title: str, order: list[str], colour: alt.Color, name: str, *, is_first: bool
 ) -> alt.LayerChart | alt.FacetChart:
     y = alt.Y(f"{name}:N", sort=order, title=None, axis=alt.Axis(labels=is_first))
-    x = alt.X("share:Q", title=title, stack="zero", scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(orient="top"))
-    base = alt.Chart(rows)
+    x = alt.X("start:Q", title=wrap(title, _WORDS), scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(orient="top"))
+    base = alt.Chart(stacked(rows, "share", by=name))
     tooltip = [
         alt.Tooltip(f"{name}:N", title=""),
         alt.Tooltip("label:N", title="Verdict"),
         alt.Tooltip("share:Q", title="%", format=".1f"),
     ]
     bars = base.mark_bar(stroke=theme.PAPER, strokeWidth=0.6).encode(
-        x=x, y=y, color=colour, order=alt.Order("place:Q"), tooltip=tooltip
+        x=x, x2="end:Q", y=y, color=colour, tooltip=tooltip
     )
     number = (
         base.transform_filter(alt.FieldEqualPredicate(field="label", equal=VERDICT_LABELS[_LOST[-1]]))
@@ -86,7 +90,7 @@ def ratios(rows: pl.DataFrame, *, order: list[str], name: str = "name") -> alt.L
         "low:Q",
         title="Omissions for each contradiction",
         scale=alt.Scale(type="log", nice=False, padding=16),
-        axis=alt.Axis(values=[0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128], format="~g"),
+        axis=alt.Axis(values=_RATIOS, tickCount=len(_RATIOS), format="~g"),
     )
     tooltip = [
         alt.Tooltip(f"{name}:N", title=""),

@@ -1,5 +1,7 @@
 """What the constants of the score decide: who is first under them, how the order moves, and how far scores spread."""
 
+from typing import Any
+
 import altair as alt
 import polars as pl
 
@@ -18,7 +20,7 @@ _SHADES = 6
 def first(
     settings: pl.DataFrame, *, x: str, y: str, x_title: str, y_title: str, order: list[str]
 ) -> alt.LayerChart | alt.FacetChart:
-    """Who is first under each pair of two constants, paler where the lead is small; the default is ringed.
+    """Who is first under each pair of two constants, fainter where the lead is small; the default is ringed.
 
     settings: one row a setting with the two constants, `first` (a display name), `gap` (score of the first minus the
     second) and `is_default`. order: the names, the most frequent first.
@@ -92,13 +94,13 @@ def sources(spreads: pl.DataFrame, *, order: list[str], kinds: list[str], name: 
     """
     base = alt.Chart(in_points(spreads, "estimate", "low", "high"))
     y = alt.Y(f"{name}:N", sort=order, title=None)
-    colour = alt.Color(
-        "kind:N",
-        sort=kinds,
-        title=None,
-        scale=alt.Scale(domain=kinds, range=[theme.JUDGE_COLOURS[0], theme.FOCUS, theme.FIELD]),
-        legend=alt.Legend(symbolType="stroke", symbolStrokeWidth=3),
-    )
+    told: dict[str, Any] = {
+        "sort": kinds,
+        "title": None,
+        "legend": alt.Legend(symbolType="stroke", symbolStrokeWidth=3),
+    }
+    colours = alt.Scale(domain=kinds, range=[theme.JUDGE_COLOURS[0], theme.FOCUS, theme.FIELD])
+    dashes = alt.Scale(domain=kinds, range=[[1, 0], [1, 0], [4, 2]])
     offset = alt.YOffset("kind:N", sort=kinds)
     tooltip = [
         alt.Tooltip(f"{name}:N", title=""),
@@ -113,8 +115,8 @@ def sources(spreads: pl.DataFrame, *, order: list[str], kinds: list[str], name: 
         x2="high:Q",
         y=y,
         yOffset=offset,
-        color=colour,
-        strokeDash=alt.StrokeDash("kind:N", sort=kinds, legend=None, scale=alt.Scale(range=[[1, 0], [1, 0], [4, 2]])),
+        color=alt.Color("kind:N", scale=colours, **told),
+        strokeDash=alt.StrokeDash("kind:N", scale=dashes, **told),
         tooltip=tooltip,
     )
     dots = base.mark_circle(size=26, color=theme.INK, opacity=1).encode(x="estimate:Q", y=y, yOffset=offset)

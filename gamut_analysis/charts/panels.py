@@ -4,6 +4,7 @@ import altair as alt
 import polars as pl
 
 from gamut_analysis.charts import theme
+from gamut_analysis.charts.literals import literal
 
 _ROW = 20
 _GAP = 22
@@ -57,7 +58,7 @@ def dot_panels(
 
 def _heading(name: str) -> alt.TitleParams:
     """The name of a panel, over its left edge."""
-    return alt.TitleParams(name, fontSize=12, offset=6, frame="group")
+    return alt.TitleParams(literal(name), fontSize=12, offset=6, frame="group")
 
 
 def _dots(part: pl.DataFrame, row: str, y: alt.Y, x: alt.X, focus: str | None, digits: int) -> list[alt.Chart]:

@@ -1,12 +1,12 @@
 """Parts of a whole: verdict shares of a field of models, and where one model's points go."""
 
-import json
 from typing import Any
 
 import altair as alt
 import polars as pl
 
 from gamut_analysis.charts import theme
+from gamut_analysis.charts.literals import quoted
 from gamut_analysis.charts.units import in_points
 from gamut_analysis.vocabulary import TIER_LABELS, VERDICT_COLOURS, VERDICT_LABELS, VERDICTS
 
@@ -24,23 +24,23 @@ def verdict_shares(
         .cast(pl.String)
         .replace_strict({v: i for i, v in enumerate(VERDICTS)}, return_dtype=pl.Int32),
     )
+    frame = stacked(frame, "share", by=name)
     weight: Any = "normal"
     if focus is not None:
-        weight = alt.condition(f"datum.value === {json.dumps(focus)}", alt.value("bold"), alt.value("normal"))
+        weight = alt.condition(f"datum.value === ({quoted(focus)})", alt.value("bold"), alt.value("normal"))
     y = alt.Y(f"{name}:N", sort=order, title=None, axis=alt.Axis(labelFontWeight=weight))
     colour = alt.Color(
         "label:N",
         title=None,
         sort=list(VERDICT_LABELS.values()),
         scale=alt.Scale(domain=list(VERDICT_LABELS.values()), range=list(VERDICT_COLOURS.values())),
-        legend=alt.Legend(columns=4),
     )
     base = alt.Chart(frame)
     bars = base.mark_bar(stroke=theme.PAPER, strokeWidth=0.6).encode(
-        x=alt.X("share:Q", title="Share of all checks, %", scale=alt.Scale(domain=[0, 100]), stack="zero"),
+        x=alt.X("start:Q", title="Share of all checks, %", scale=alt.Scale(domain=[0, 100])),
+        x2="end:Q",
         y=y,
         color=colour,
-        order=alt.Order("place:Q"),
         tooltip=[
             alt.Tooltip(f"{name}:N", title=""),
             alt.Tooltip("label:N", title="Verdict"),
@@ -48,6 +48,15 @@ def verdict_shares(
         ],
     )
     return theme.fitted(bars)
+
+
+def stacked(rows: pl.DataFrame, value: str, *, by: str) -> pl.DataFrame:
+    """The rows in the order of `place`, with `start` and `end` of each part of a bar.
+
+    Vega's own stack looks names up among what JavaScript's objects inherit, and draws no bar called `constructor`.
+    """
+    end = pl.col(value).fill_null(0).cum_sum().over(by)
+    return rows.sort("place").with_columns(start=end - pl.col(value).fill_null(0), end=end)
 
 
 def waterfall(losses: pl.DataFrame, *, score: float) -> alt.LayerChart | alt.FacetChart:

@@ -94,7 +94,9 @@ def _panel(
         scale=alt.Scale(domain=domain, nice=False),
         axis=alt.Axis(labels=is_first),
     )
-    x = alt.X("level:Q", title=title, scale=alt.Scale(zero=False))
+    levels = [*points["level"], *lines["level"]]
+    # Told, because a layer of labels may hold no row to find it from.
+    x = alt.X("level:Q", title=title, scale=alt.Scale(domain=[min(levels), max(levels)], nice=True))
     base = alt.Chart(points)
     colour = alt.condition("datum.is_focus", alt.value(theme.FOCUS), alt.value(theme.FIELD))
     dash = alt.StrokeDash("kind:N", legend=None, scale=alt.Scale(domain=["fitted", "expected"], range=[[1, 0], [3, 3]]))

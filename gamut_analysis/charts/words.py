@@ -4,6 +4,7 @@ import altair as alt
 import polars as pl
 
 from gamut_analysis.charts import theme
+from gamut_analysis.charts.literals import literal
 from gamut_analysis.charts.units import in_points
 from gamut_analysis.vocabulary import TIER_COLOURS
 
@@ -161,7 +162,7 @@ def _panel(
     base = alt.Chart(points)
     edge = alt.Scale(domain=[-1.06, 1.06], nice=False)
     x, y = alt.X("x:Q", axis=None, scale=edge), alt.Y("y:Q", axis=None, scale=edge)
-    title = alt.TitleParams(name, fontSize=11, offset=4, anchor="start")
+    title = alt.TitleParams(literal(name), fontSize=11, offset=4, anchor="start")
     return alt.layer(
         base.mark_circle(size=size * 0.6, color=theme.FIELD_SOFT, opacity=1).encode(x=x, y=y),
         base.transform_filter(f"datum.panel === {number}")

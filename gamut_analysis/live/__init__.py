@@ -5,4 +5,4 @@ HTML that says the same without a script, which is what JupyterLab shows.
 """
 
 LIVE = "application/vnd.gamut.live+json"
-COMPONENTS = ("explorer", "sliders")
+COMPONENTS = ("design", "explorer", "sliders")

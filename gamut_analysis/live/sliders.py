@@ -61,4 +61,4 @@ class Sliders:
             NUMBERS: {"name": self.name, "kind": "sliders", "rows": plain(self.settings.frame.to_dicts())},
             "text/plain": table_text(self.settings),
         }
-        return data, {"gamut": {"kind": "sliders", "name": self.name}}
+        return data, {"gamut": {"kind": "sliders", "name": self.name, **self.settings.about}}

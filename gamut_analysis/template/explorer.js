@@ -285,6 +285,14 @@
       again();
       search.focus();
     });
+    let domain = null;
+    part.addEventListener("gamut-choice", ({ detail }) => {
+      const offer = choices.find(({ name }) => name === "domain");
+      if (!offer || detail.domain === domain) return;
+      domain = detail.domain;
+      offer.control.value = domain === null ? "" : String(store.domains.indexOf(domain));
+      again();
+    });
     more.addEventListener("click", () => {
       const next = shown;
       shown += STEP;

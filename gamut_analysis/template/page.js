@@ -92,9 +92,10 @@
   function rewrapped(spec, width) {
     const letters = Math.max(12, Math.floor(width / 13.5));
     if (letters >= 34) return spec;
+    const fewer = (given) => Math.min(Number(given), letters);
     const text = JSON.stringify(spec)
-      .replace(/\(\?=\.\{\d+\}\)\(\.\{1,\d+\}/g, `(?=.{${letters + 1}})(.{1,${letters - 1}}`)
-      .replace(/\|\.\{\d+\}\)', 'g'\)/g, `|.{${letters}})', 'g')`);
+      .replace(/\(\?=\.\{\d+\}\)\(\.\{1,(\d+)\}/g, (_, one) => `(?=.{${fewer(+one + 1) + 1}})(.{1,${fewer(+one + 1) - 1}}`)
+      .replace(/\|\.\{(\d+)\}\)', 'g'\)/g, (_, most) => `|.{${fewer(most)}})', 'g')`);
     return JSON.parse(text);
   }
 
@@ -110,12 +111,26 @@
     );
   }
 
+  // Where there is little room, more than two panels stand in rows of two, and each row names what it shows.
+  function paired(spec) {
+    const { hconcat, ...rest } = spec;
+    if (!(hconcat?.length > 2)) return spec;
+    const labelled = (panel) => JSON.parse(JSON.stringify(panel).replaceAll('"labels":false', '"labels":true'));
+    const rows = [];
+    for (let at = 0; at < hconcat.length; at += 2) rows.push({ hconcat: [labelled(hconcat[at]), ...hconcat.slice(at + 1, at + 2)] });
+    return { ...rest, vconcat: rows };
+  }
+
   const drawnWidth = (place) => place.querySelector("svg")?.viewBox.baseVal.width ?? 0;
 
   // The interpreter (ast) stands in for compiled expressions, which the page's policy forbids.
+  // Vega-embed names the place anew; what stands for the chart stays what the page says.
   async function embed(place, spec) {
+    const told = ["role", "aria-label"].map((name) => [name, place.getAttribute(name)]);
     const result = await vegaEmbed(place, spec, { renderer: "svg", actions: false, ast: true, tooltip: { theme: "page" } });
     for (const svg of place.querySelectorAll("svg")) svg.setAttribute("aria-hidden", "true");
+    for (const [name, value] of told) place.setAttribute(name, value);
+    place.removeAttribute("aria-roledescription");
     return result;
   }
 
@@ -141,6 +156,17 @@
       await view.runAsync();
     }
     return result;
+  }
+
+  // A grid fills the column with cells that stay wide enough for their numbers; over narrow cells the labels lean.
+  async function drawGrid(place, spec, width) {
+    const result = await embed(place, spec);
+    const cells = result.view.width() / spec.width.step;
+    const step = Math.max(20, Math.floor((width - drawnWidth(place) + result.view.width()) / cells));
+    if (step === spec.width.step) return result;
+    result.finalize();
+    const leaning = step < 0.7 * spec.width.step ? JSON.parse(JSON.stringify(spec).replaceAll('"labelAngle":0', '"labelAngle":-45')) : spec;
+    return embed(place, { ...leaning, width: { step } });
   }
 
   // Side by side, the panels share what the labels leave: their width is found from two drawings, for it is linear.
@@ -177,10 +203,12 @@
         padding: { left: 1, right: 8, top: 4, bottom: 2 },
         legend: { ...spec.config?.legend, columns: width < 520 ? 2 : undefined },
       };
-      const ready = rewrapped(themed({ ...spec, config }), width);
-      const draw = isComposite(spec) ? drawComposite : spec.width?.step ? embed : drawSingle;
+      const whole = rewrapped(themed({ ...spec, config }), width);
+      const ready = width < 520 ? paired(whole) : whole;
+      const draw = isComposite(ready) ? drawComposite : spec.width?.step ? drawGrid : drawSingle;
       drawn = await draw(place, ready, width);
       figure.dataset.state = "drawn";
+      figure.dispatchEvent(new CustomEvent("gamut-drawn", { bubbles: true, detail: spec }));
     }
 
     async function redraw() {
@@ -242,12 +270,14 @@
 
     function show() {
       const wanted = search.value.trim().toLowerCase();
-      const hits = order.filter((row) => words[rows.indexOf(row)].includes(wanted));
-      const limit = whole || wanted ? Infinity : SHOWN_ROWS;
+      const kept = order.filter((row) => !row.classList.contains("faded"));
+      const hits = kept.filter((row) => words[rows.indexOf(row)].includes(wanted));
+      const isPart = Boolean(wanted) || kept.length < rows.length;
+      const limit = whole || isPart ? Infinity : SHOWN_ROWS;
       const visible = new Set(hits.slice(0, limit));
       for (const row of rows) row.hidden = !visible.has(row);
-      found.textContent = wanted ? `${hits.length} of ${rows.length} rows` : "";
-      foot.hidden = Boolean(wanted) || rows.length <= SHOWN_ROWS;
+      found.textContent = isPart ? `${hits.length} of ${rows.length} rows` : "";
+      foot.hidden = isPart || rows.length <= SHOWN_ROWS;
       more.textContent = whole ? `Show the first ${SHOWN_ROWS} rows` : `Show all ${rows.length} rows`;
     }
 
@@ -271,6 +301,7 @@
       head.append(button);
     }
     search.addEventListener("input", show);
+    block.addEventListener("gamut-choice", show);
     more.addEventListener("click", () => { whole = !whole; show(); });
     const tools = element("div", { className: "table-tools" }, search, found);
     if (block.caption) block.caption.append(tools);
@@ -314,6 +345,8 @@
 
   // What stands in the page under data-component; each is given its element once. Scripts at the end add theirs.
   const components = { chart, table };
+  // What begins once all of them stand.
+  const last = [];
 
   // A part that fails says so and stays as it was written, and does not take the others with it.
   async function start(part) {
@@ -341,6 +374,7 @@
     contents();
     const parts = [...document.querySelectorAll("[data-component]")];
     await Promise.all(parts.map(start));
+    for (const begin of last) begin();
     reachable();
     addEventListener("resize", debounced(reachable));
     root.dataset.state = "ready";
@@ -348,5 +382,5 @@
 
   const verdicts = ["meets", "partially_meets", "missing", "contradicts"];
 
-  globalThis.Gamut = { components, format, element, debounced, reachable, verdicts };
+  globalThis.Gamut = { components, last, format, element, debounced, reachable, verdicts };
 })();
