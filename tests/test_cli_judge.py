@@ -77,7 +77,7 @@ def test_a_run_that_ends_early_says_so_and_fails(answers, tmp_path):
 def test_checks_without_a_verdict_are_told(answers):
     with serve("hash", faults=["always:refusal"]) as server:
         result = judged(answers, server.url, "--attempts", "1")
-    assert "without a usable reply; the file says which and why" in result.stdout
+    assert "checks got no reply that could be read" in result.stdout
     assert result.exit_code == 0
 
 

@@ -260,6 +260,25 @@ def test_numbers_that_mean_nothing_are_refused(order, option, value):
         run.judge_answers(order("http://127.0.0.1:9/v1", **{option: value}))
 
 
+def test_what_a_mock_judge_gave_is_called_simulated(order, tmp_path, monkeypatch):
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+    def said(messages, tools, tool_choice, config):
+        material = json.loads(messages[-1].text.split("\n")[3])
+        entries = [{"id": check["id"], "reason": "Mock.", "verdict": "missing"} for check in material["checks"]]
+        output = ModelOutput.from_content("mockllm/model", json.dumps({"verdicts": entries}))
+        return output.model_copy(update={"usage": ModelUsage(input_tokens=7, output_tokens=3)})
+
+    mock = get_model("mockllm/model", custom_outputs=said, memoize=False)
+    monkeypatch.setattr(run, "model_of", lambda *arguments, **options: mock)
+    outcome = run.judge_answers(order("", judge="mockllm/model", limit=3))
+    assert (outcome.calls, outcome.input_tokens, outcome.output_tokens) == (3, 21, 9)
+    assert set(verdicts(outcome.folder)["verdict"]) == {"missing"}
+    told = tables.read(datasets.build(outcome.folder, tmp_path / "mock.duckdb").database, "dataset").row(0, named=True)
+    assert told["simulated"]
+    assert told["title"].startswith("SIMULATED")
+
+
 @pytest.mark.parametrize(
     ("answers", "name"), [("x/answered/gpt-4o/answers.jsonl", "gpt-4o"), ("x/mine.csv", "mine"), ("x/folder", "folder")]
 )

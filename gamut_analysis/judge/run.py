@@ -57,7 +57,7 @@ class Order:
 
     @property
     def folder(self) -> Path:
-        """Where everything goes: the folder that was named, else one called after the answers, or after their folder."""
+        """Where everything goes: the folder that was named, else one called after the answers or their folder."""
         path = self.answers.resolve()
         name = path.parent.name if path.stem == "answers" else path.stem
         return self.into or paths.judged() / paths.slug(name)
