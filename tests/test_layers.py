@@ -8,7 +8,18 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1] / "gamut_analysis"
 LEVELS = {
     0: {"vocabulary", "paths", "errors", "typed", "terminal", "__init__", "bootstrap"},
-    1: {"rubric", "compiler", "scoring", "readers", "tables", "simulate", "lint", "explain", "datasets"},
+    1: {
+        "rubric",
+        "compiler",
+        "scoring",
+        "judge.parsing",
+        "readers",
+        "tables",
+        "simulate",
+        "lint",
+        "explain",
+        "datasets",
+    },
     2: {
         "intervals",
         "ranking",
@@ -21,10 +32,13 @@ LEVELS = {
         "variance",
         "structure",
         "diversity",
+        "repeats",
     },
     3: {"charts", "display", "drawn", "page", "pdf", "study", "live", "chapters", "judge"},
     4: {"report", "cli", "cli_judge"},
 }
+# A module that lies deeper than the package it is in: readers read replies as well.
+APART = {("judge", "parsing")}
 ONLY = {
     "duckdb": {"tables"},
     "altair": {"charts"},
@@ -38,8 +52,8 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
 def room(path: Path) -> str:
-    parts = path.relative_to(PACKAGE).parts
-    return parts[0] if len(parts) > 1 else path.stem
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts) if parts in APART else parts[0]
 
 
 def level(name: str) -> int:
@@ -57,7 +71,8 @@ def imported(path: Path) -> set[str]:
 
 
 def own(names: set[str]) -> set[str]:
-    rooms = {name.split(".")[1] for name in names if name.startswith("gamut_analysis.")}
+    parts = [tuple(name.split(".")[1:]) for name in names if name.startswith("gamut_analysis.")]
+    rooms = {".".join(part[:2]) if part[:2] in APART else part[0] for part in parts}
     return {name for name in rooms if any(name in known for known in LEVELS.values())}
 
 

@@ -100,6 +100,17 @@ FIELDS: dict[str, dict[str, tuple[str, ...]]] = {
         "run_status": (),
         "judged_at": ("timestamp", "created_at"),
     },
+    "replies": {
+        "model": (),
+        "judge": ("grader", "rater"),
+        "variant": (),
+        "question_id": ("session_id",),
+        "replicate": ("epoch",),
+        "reply": ("completion", "raw", "output"),
+        "stop_reason": ("finish_reason",),
+        "judged_at": ("timestamp", "created_at"),
+        "error": (),
+    },
 }
 TABLES = tuple(FIELDS)
 # Columns without which a row of the table says nothing; of a group in one string, one is enough.
@@ -112,12 +123,14 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "judges": ("judge",),
     "items": ("question_id", "item_id", "item_type", "tier"),
     "gradings": ("model", "judge", "question_id"),
+    "replies": ("model", "judge", "question_id", "reply error"),
 }
 # What people wrote, and names that people gave: kept to the letter. Everything else loses the blanks around it.
-LONG = frozenset({"text", "question", "description", "answer", "rationale", "error"})
+LONG = frozenset({"text", "question", "description", "answer", "rationale", "reply", "error"})
 PROSE = LONG | {"model", "judge", "name", "verdict", "image"}
-# An empty answer is an answer; an empty picture is a picture without a path. A blank in any other field is no value.
-BLANK_COUNTS = frozenset({"answer", "image"})
+# An empty answer is an answer, an empty reply a reply; an empty picture is a picture without a path. A blank in any
+# other field is no value.
+BLANK_COUNTS = frozenset({"answer", "reply", "image"})
 # What a field must look like where it is not text of any kind, and how to say so.
 _WHOLE = (r"^[0-9]{1,9}$", "a whole number")
 _DECIMAL = (r"^[0-9]{1,12}(\.[0-9]+)?([eE][-+]?[0-9]{1,2})?$", "a number that is not negative")

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from gamut_analysis.errors import InputError, ManifestError
-from gamut_analysis.readers import delimited, inspect_file, inspect_log, json, jsonl, nested, parquet, release
+from gamut_analysis.readers import delimited, inspect_file, inspect_log, json, jsonl, nested, parquet, release, replies
 from gamut_analysis.readers.delivery import (
     FIELDS,
     NEEDED,
@@ -37,7 +37,7 @@ READERS: dict[str, tuple[str, Reader]] = {
     ".ndjson": ("jsonl", jsonl.read),
 }
 _PACKED = (".gz", ".zst")
-_PRIMARY = ("verdicts", "checks")
+_PRIMARY = ("verdicts", "replies", "checks")
 # What a file of rubrics may be called by those who do not know that it is one.
 _OF_RUBRICS = ("questions", "checks")
 _WITH_VARIANT = ("verdicts", "answers", "questions", "checks")
@@ -84,6 +84,7 @@ def read_folder(folder: Path, manifest: Path | None = None, progress: Progress |
         unused=_unused(folder, [*released, *logs, *(path for _, path in plan)]),
         notes=[*found.notes, *logged.notes],
     )
+    delivery.rejects += replies.graded(delivery.tables, delivery.labels)
     _check_default_judge(delivery, told)
     _fill_in(delivery)
     sources = [source.source_id for source in logged.sources]
@@ -232,7 +233,7 @@ def _nothing_found(folder: Path) -> str:
 
 def _needed(table: str, plan: Sequence[tuple[str, Path]], logs: Sequence[Path]) -> tuple[str, ...]:
     """The fields that a table must have; where no verdict refers to them, checks are numbered for want of an id."""
-    if table == "checks" and not logs and not any(other == "verdicts" for other, _ in plan):
+    if table == "checks" and not logs and not any(other in ("verdicts", "replies") for other, _ in plan):
         return tuple(name for name in NEEDED[table] if name != "check_id")
     return NEEDED[table]
 
