@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from gamut_analysis.errors import InputError, UnknownName
-from gamut_analysis.judge.calling import Caller, Request, model_of
+from gamut_analysis.judge.calling import Caller, Request, check_reachable, model_of
 from gamut_analysis.judge.grading import portions
 from gamut_analysis.judge.journal import Journal
 from gamut_analysis.judge.protocol import REPLY_SCHEMA
@@ -106,6 +106,13 @@ def test_nobody_there_is_a_reason(request_of, tmp_path, monkeypatch):
     monkeypatch.setattr("gamut_analysis.judge.calling._QUICK_RETRIES", 0)
     call, _ = called(request_of, tmp_path, "http://127.0.0.1:9/v1")
     assert call.error == "not reached"
+
+
+def test_an_endpoint_where_nobody_listens_is_named_at_once():
+    with pytest.raises(InputError, match=r"nobody answers at http://127\.0\.0\.1:9/v1"):
+        check_reachable(model_of("scripted", "http://127.0.0.1:9/v1"))
+    with serve() as server:
+        check_reachable(model_of("scripted", server.url))
 
 
 def test_the_journal_has_the_call_before_anybody_is_told(request_of, tmp_path):

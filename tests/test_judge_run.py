@@ -154,6 +154,13 @@ def test_faults_that_stay_leave_checks_ungraded_and_nothing_missing(fault, reaso
     assert verdicts(mended.folder)["verdict"].equals(right)
 
 
+def test_where_nobody_listens_nothing_is_begun(order):
+    made = order("http://127.0.0.1:9/v1")
+    with pytest.raises(InputError, match="nobody answers at"):
+        run.judge_answers(made)
+    assert not made.folder.exists()
+
+
 def test_a_server_that_is_down_costs_nothing_and_is_asked_again(order, undisturbed, monkeypatch):
     monkeypatch.setattr("gamut_analysis.judge.calling.RETRIES", 0)
     monkeypatch.setattr("gamut_analysis.judge.calling._QUICK_RETRIES", 0)

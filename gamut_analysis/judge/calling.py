@@ -2,11 +2,14 @@
 
 import json
 import os
+import socket
 import time
+import urllib.request
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 import anyio
 from inspect_ai.model import (
@@ -35,6 +38,7 @@ RETRIES = 6  # of a request that failed on its way; Inspect waits longer each ti
 _QUICK_RETRIES = 4  # within each of these, after the time that the server names (Retry-After)
 _UNREADABLE = 2  # retries of a request whose response was no JSON
 _IN_A_ROW = 10  # calls that fail one after another before a run gives up
+_CONNECT = 10  # seconds
 _NO_KEY = "none"  # what servers of one's own take for a key
 _FATAL = frozenset({401, 402, 403, 404})
 _SAID_BY = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
@@ -178,6 +182,20 @@ def model_of(name: str, base_url: str = "", *, connections: int = CONNECTIONS, *
         raise
     except (Exception, SystemExit) as error:
         raise InputError(f"{name!r} cannot be called: {_short(error)}") from error
+
+
+def check_reachable(model: Model) -> None:
+    """Raise InputError where nobody listens at the model's own endpoint: better at once than after all retries."""
+    place = urlsplit(model.api.base_url or "")
+    if not place.hostname or urllib.request.getproxies():
+        return
+    port = place.port or (443 if place.scheme == "https" else 80)
+    try:
+        socket.create_connection((place.hostname, port), timeout=_CONNECT).close()
+    except OSError as error:
+        raise InputError(
+            f"nobody answers at {model.api.base_url} ({error.strerror or error}); is --base-url right?"
+        ) from error
 
 
 def _is_provider(name: str) -> bool:

@@ -14,7 +14,7 @@ from inspect_ai.model import ContentImage, ContentText
 from gamut_analysis import paths
 from gamut_analysis.errors import InputError, UnknownName
 from gamut_analysis.judge.account import Outcome, Watch, came_to, estimated, priced
-from gamut_analysis.judge.calling import CONNECTIONS, Caller, Request, model_of
+from gamut_analysis.judge.calling import CONNECTIONS, Caller, Request, check_reachable, model_of
 from gamut_analysis.judge.inputs import Rubrics, read_rubrics
 from gamut_analysis.judge.journal import Call, Journal
 from gamut_analysis.judge.prices import tokens
@@ -116,6 +116,7 @@ def generate_answers(order: Questions, watch: Watch | None = None) -> Outcome:
         try:
             if watch.estimate(name, estimate):
                 if todo:
+                    check_reachable(model)
                     texts = {question_id: one.question for question_id, one in todo.items()}
                     run_task(asking_task(TASK, texts, ask), caller, order.folder)
             else:

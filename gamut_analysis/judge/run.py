@@ -10,7 +10,7 @@ from inspect_ai.model import Model
 from gamut_analysis import paths
 from gamut_analysis.errors import UnknownName
 from gamut_analysis.judge.account import Estimate, Outcome, Watch, came_to, estimated, priced
-from gamut_analysis.judge.calling import CONNECTIONS, Caller, model_of
+from gamut_analysis.judge.calling import CONNECTIONS, Caller, check_reachable, model_of
 from gamut_analysis.judge.grading import ATTEMPTS, Grading, Judge, settled
 from gamut_analysis.judge.inputs import Answer, Rubrics, matched, read_answers, read_rubrics
 from gamut_analysis.judge.journal import Call, Journal
@@ -100,6 +100,8 @@ def judge_answers(order: Order, watch: Watch | None = None) -> Outcome:
         session = run.session
         if not watch.estimate(session.judge.name, _estimate(order, session, run.chosen, run.unknown)):
             return _outcome(order.folder, session, watch.calls, "not started")
+        if session.gradings:
+            check_reachable(model)
         settle(order.folder, run.answers, run.rubrics, order.simulated or order.judge.startswith("mockllm/"))
         try:
             if session.gradings:

@@ -17,7 +17,7 @@ from typing import Any
 from gamut_analysis import paths
 from gamut_analysis.errors import InputError
 from gamut_analysis.judge.account import Outcome, Watch, came_to, estimated, priced
-from gamut_analysis.judge.calling import CONNECTIONS, Caller, Request, model_of
+from gamut_analysis.judge.calling import CONNECTIONS, Caller, Request, check_reachable, model_of
 from gamut_analysis.judge.journal import Call, Journal
 from gamut_analysis.judge.prices import tokens
 from gamut_analysis.judge.protocol import Prompt, load_prompt, material
@@ -150,6 +150,7 @@ def rewrite_questions(order: Wordings, watch: Watch | None = None) -> Outcome:
             name = bare(str(model))
             if watch.estimate(name, estimated("question", len(todo), len(talks) - len(todo), waiting, price)):
                 if todo:
+                    check_reachable(model)
                     texts = {question_id: talk.meta.question for question_id, talk in todo.items()}
                     run_task(asking_task(TASK, texts, ask), caller, order.folder)
             else:
