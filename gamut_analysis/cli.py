@@ -13,14 +13,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import polars as pl
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from gamut_analysis import cli_judge, datasets, paths, tables
 from gamut_analysis.errors import GamutError, InputError, UnknownName
-from gamut_analysis.terminal import bar, err, out
+from gamut_analysis.terminal import bar, err, out, print_frame
 from gamut_analysis.typed import typed
 from gamut_analysis.vocabulary import VARIANTS
 
@@ -137,7 +135,7 @@ def import_(
 def describe(database: Database) -> None:
     """What a database holds: the grid, the coverage, what was rejected and what could not be graded."""
     for name, frame in tables.describe(database).items():
-        _print_frame(name.replace("_", " "), frame)
+        print_frame(name.replace("_", " "), frame)
 
 
 @app.command()
@@ -326,7 +324,7 @@ def compile_(
     _one_of("--format", form, ("table", "jsonl", "parquet"))
     checks = checks_frame(load_rubrics(rubrics), variant)
     if form == "table":
-        _print_frame("", checks.select("question_id", "check_id", "tier", "role", "text"))
+        print_frame("", checks.select("question_id", "check_id", "tier", "role", "text"))
     elif form == "jsonl":
         _write(checks.write_ndjson().encode(), into)
     else:
@@ -413,18 +411,6 @@ def _print_rejects(database: Path, limit: int) -> None:
         err.print(Text(tables.describe_reject(*row)), soft_wrap=True)
     if rejects.height > limit:
         err.print(f"... and {rejects.height - limit} more: gamut describe {database}")
-
-
-def _print_frame(title: str, frame: pl.DataFrame) -> None:
-    if frame.is_empty():
-        out.print(f"{title}: none")
-        return
-    table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
-    for name, kind in frame.schema.items():
-        table.add_column(name, justify="right" if kind.is_numeric() else "left", overflow="fold")
-    for row in frame.iter_rows():
-        table.add_row(*(Text("" if value is None else str(value)) for value in row))
-    out.print(table)
 
 
 def main() -> None:

@@ -103,7 +103,7 @@ def judge(
     with _Shown("graded", yes, dry_run) as shown:
         outcome = run.judge_answers(order, shown.watch())
     if not dry_run:
-        _tell(outcome, "answer", f"make report DATA={_shell(outcome.folder)} MODEL=...")
+        _tell(outcome, "answer", f"make report DATA={_shell(outcome.folder)} MODEL=...", "check")
 
 
 @app.command()
@@ -243,7 +243,7 @@ def calibrate(
     with _Shown("graded", yes, dry_run) as shown:
         outcome, calibration = calibrate_judge(trial, shown.watch())
     if not dry_run:
-        _tell(outcome, "answer", "calibration.json and calibration.csv hold all of this")
+        _tell(outcome, "answer", "calibration.json and calibration.csv hold all of this", "check")
     if calibration is not None:
         _tell_calibration(calibration)
 
@@ -348,13 +348,15 @@ def _many(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def _tell(outcome: "Outcome", what: str, then: str) -> None:
+def _tell(outcome: "Outcome", what: str, then: str, unread: str = "question") -> None:
     """Tell what a run came to and what comes next; a run that ended early is status 1, or 130 after Ctrl-C."""
     cost = "" if outcome.cost is None else f", {outcome.cost:.2f} USD"
     tokens = f"{outcome.input_tokens:,} tokens in, {outcome.output_tokens:,} out"
     out.print(f"{_many(outcome.calls, 'call')}, {tokens}{cost}", soft_wrap=True)
     if outcome.ungraded:
-        out.print(f"{outcome.ungraded:,} without a usable reply; the file says which and why", soft_wrap=True)
+        out.print(
+            f"{_many(outcome.ungraded, unread)} got no reply that could be read; the reasons are there", soft_wrap=True
+        )
     out.print(Text(f"{outcome.folder}: {then}"), soft_wrap=True)
     if outcome.stopped or outcome.left:
         why = f"{outcome.stopped}; " if outcome.stopped else ""
