@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from gamut_analysis import __version__, datasets, failures, gains, paths, ranking
+from gamut_analysis.chapters import gradings
 from gamut_analysis.charts import dots
 from gamut_analysis.charts.links import linked
 from gamut_analysis.display import Figure, Text, format_count, format_points
@@ -259,6 +260,7 @@ def band(study: Study) -> dict[str, Any]:
         "variant": VARIANT_LABELS[study.variant],
         "questions": format_count(_most(coverage["questions_asked"])),
         "graded in full": f"{format_count(graded)} of {format_count(asked)} answers",
+        **gradings.head_facts(study),
     }
     details = {
         "Data": [
@@ -267,6 +269,8 @@ def band(study: Study) -> dict[str, Any]:
         "Versions": [f"gamut-analysis {__version__}", f"DuckDB {study.dataset['duckdb']}", *_commit()],
         "Files": [f"{row['file']}, SHA-256 {row['sha256']}" for row in study.sources.to_dicts()],
     }
+    if prompts := gradings.prompt_lines(study):
+        details["Prompt of the judge"] = prompts
     text = (
         "SIMULATED: no model was asked and no judge graded." if simulated else f"Real data: {study.dataset['title']}."
     )
