@@ -51,7 +51,7 @@ def test_the_answer_is_worked_by_hand(worded):
     openings, cosine = chapter.openings(texts), chapter.cosines(worded, texts)
     told = str(chapter.answer(worded, texts, openings, chapter.variety(worded, texts, cosine), cosine))
     assert told.startswith("Half of the questions have 7.5 (6.0 to 9.0) words or more")
-    assert "begin 100 (–) % of them; 0 (0 to 24) % begin with no interrogative" in told
+    assert "begin 100 % of them; 0 (0 to 24) % begin with no interrogative" in told
 
 
 def test_near_duplicates_are_shown_first(worded):
@@ -148,10 +148,17 @@ def test_printed_numbers_are_compared_with_their_intervals(small):
 
 
 def test_printed_topics_stand_in_their_order_of_size(small):
-    table = chapter.topics_table(small, chapter.domain_topics(small, chapter.texts(small)))
-    plants = table.frame.filter(domain="Plants & Gardening")
-    assert plants["printed_name"].to_list()[:2] == ["habitat", "traits"]
-    assert any("too few to find topics in" in note for note in table.notes())
+    own = pl.DataFrame({"topic": [1, 2], "name": ["leaf", "soil"], "estimate": [0.6, 0.4], "low": [0.5, 0.3]})
+    own = own.with_columns(high=pl.lit(0.7), stability=pl.lit(0.9), n=pl.lit(50), domain=pl.lit("Plants & Gardening"))
+    table = chapter.topics_table(small, own.with_columns(reason=pl.lit(None, dtype=pl.String)))
+    assert table.frame.select("name", "printed_name").rows()[:2] == [("leaf", "habitat"), ("soil", "traits")]
+    assert table.frame["name"].null_count() == table.frame.height - 2 > 0
+
+
+def test_where_no_domain_has_enough_questions_one_line_stands_for_the_table(small):
+    told = str(chapter.topics_table(small, chapter.domain_topics(small, chapter.texts(small))))
+    assert "the largest domain, has" in told
+    assert "too few to find topics in" in told
 
 
 def test_text_only_wordings_are_not_set_against_the_papers_multimodal_ones(small_database):
@@ -184,3 +191,46 @@ def test_without_texts_each_part_is_one_line(bare):
     assert {str(part) for part in parts} == {chapter._NONE}
     assert all(isinstance(part, Text) for part in parts)
     assert "no domain" in str(chapter.domains_table(bare))
+
+
+def test_sentences_after_the_figures_are_worked_by_hand(worded):
+    texts = chapter.texts(worded)
+    openings = chapter.openings(texts)
+    assert str(chapter.lengths_text(worded, openings)) == (
+        "One length stands out: 50 % of the questions have 6 words. Questions run from 6 to 9 words, in 2 different "
+        "lengths."
+    )
+    assert str(chapter.tree_text(worded, openings)) == (
+        "“how do i” is a stock phrase: it opens 50 % of the questions; 0 % open with three words that no other "
+        "question opens with."
+    )
+    assert "which is not told apart from “what”" in str(chapter.first_words_text(worded, openings))
+    # Of 11 others 5 are of the own domain.
+    assert "more often than chance would have it (45 %)" in str(chapter.map_text(worded, texts))
+
+
+def test_the_other_readings_are_printed_where_they_are_true(small):
+    texts = chapter.texts(small)
+    openings = chapter.openings(texts)
+    assert str(chapter.lengths_text(small, openings)).startswith("No length stands out")
+    assert str(chapter.tree_text(small, openings)).startswith("There is no stock phrase")
+    topics = chapter.topics(small, texts)
+    firm = topics.with_columns(stability=pl.lit(0.95))
+    assert "are found again from other starts (adjusted Rand 0.95)" in str(chapter.topics_text(small, firm))
+    loose = topics.with_columns(stability=pl.lit(0.4))
+    assert "one grouping among several" in str(chapter.topics_text(small, loose))
+
+
+def test_without_texts_each_sentence_is_one_line(bare):
+    texts = chapter.texts(bare)
+    openings = chapter.openings(texts)
+    variety = chapter.variety(bare, texts, chapter.cosines(bare, texts))
+    told = [
+        chapter.lengths_text(bare, openings),
+        chapter.tree_text(bare, openings),
+        chapter.first_words_text(bare, openings),
+        chapter.variety_text(bare, variety),
+        chapter.topics_text(bare, chapter.topics(bare, texts)),
+        chapter.map_text(bare, texts),
+    ]
+    assert all(len(str(line)) < 100 and str(line).endswith(".") for line in told)

@@ -267,3 +267,45 @@ def test_every_figure_of_simulated_data_says_so(small, told):
     for figure in figures:
         assert isinstance(figure, Figure)
         assert figure.caption.startswith("SIMULATED data.")
+
+
+def test_sentences_after_the_figures_are_worked_by_hand(bare):
+    # alpha meets one check and contradicts one; beta misses one and contradicts one, and loses 4/5 to contradiction.
+    split = losses.answer_losses(bare)
+    assert str(losses.shares_text(bare)) == (
+        "beta both leaves out most (50 % of the checks) and contradicts most (50.0 %); the least are 0 % (alpha) and "
+        "50.0 % (alpha)."
+    )
+    assert str(losses.currencies_text(losses.lost(bare, split))) == (
+        "Contradiction takes 100 % of the points that alpha loses, the largest part of all models, and 80 % of those "
+        "of beta, the smallest."
+    )
+
+
+def test_whose_interval_is_sure_is_counted():
+    rows = [("points", 1.2, 3.0), ("points", 0.4, 0.9), ("points", 0.8, 1.4), ("counts", 9.0, 10.0)]
+    ratios = pl.DataFrame(rows, schema=["measure", "low", "high"], orient="row")
+    assert str(losses.ratios_text(ratios)) == (
+        "In 1 of 3 models the whole interval says that omission costs more points, in 1 that contradiction does; for "
+        "the others these questions cannot tell."
+    )
+
+
+@pytest.mark.parametrize(("low", "told"), [(0.3, "lie apart"), (0.1, "overlap")])
+def test_answers_that_do_harm_are_told_with_their_intervals(low, told):
+    ends = [("a", 1, 0.1, 0.05, 0.2), ("b", 4, 0.4, low, 0.5)]
+    negative = pl.DataFrame(ends, schema=["name", "negative", "estimate", "low", "high"], orient="row")
+    text = str(losses.negative_text(negative))
+    assert text.startswith("An empty answer would have been better than 40 (")
+    assert text.endswith(f"of those of a; the two intervals {told}.")
+
+
+def test_without_harm_one_line_says_so(tmp_path):
+    rows = [verdict(question_id=q, model=m, verdict="missing") for q in ("q1", "q2") for m in ("a", "b")]
+    put(tmp_path / "mild", "verdicts.csv", rows)
+    study = Study(built(tmp_path / "mild"))
+    split = losses.answer_losses(study)
+    assert str(losses.shares_text(study)).endswith("and none is contradicted.")
+    assert str(losses.currencies_text(losses.lost(study, split))) == "No point is lost to contradiction."
+    assert "No model both omits and contradicts" in str(losses.ratios_text(losses.ratios(study, split)))
+    assert str(losses.negative_text(losses.negative(study))) == "No answer would have been better left empty."

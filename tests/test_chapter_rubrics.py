@@ -160,3 +160,22 @@ def test_every_figure_of_simulated_rubrics_says_so(small):
 def test_combinations_add_up_to_all_questions(small):
     figure = chapter.combinations(small, chapter.items(small))
     assert figure.numbers["questions"].sum() == small.questions.height
+
+
+def test_data_without_multimodal_questions_is_told_by_its_own_checks(tmp_path):
+    # Three checks, one and two: the median is 2, and three questions give no interval.
+    sizes = {"q1": 3, "q2": 1, "q3": 2}
+    rows = [
+        {"model": "a", "judge": "j", "variant": "text_only", "question_id": q, "check_id": f"c{n}", "verdict": "meets"}
+        for q, size in sizes.items()
+        for n in range(size)
+    ]
+    folder = tmp_path / "worded"
+    folder.mkdir()
+    pl.DataFrame(rows).write_csv(folder / "verdicts.csv")
+    study = Study(datasets.build(folder, tmp_path / "worded.duckdb").database)
+    statistics = chapter.statistics(study, chapter.items(study))
+    told = str(chapter.answer(study, statistics, chapter.rescored(study)))
+    assert told.startswith("Half of the text-only questions have 2.0 checks or more.")
+    for table in (chapter.estimates_table(study, statistics), chapter.counts_table(study, statistics)):
+        assert str(table) == "The paper describes rubrics of multimodal questions, and this data has none."

@@ -163,3 +163,29 @@ def test_the_sliders_start_at_the_studys_constants_with_the_studys_model_in_focu
     assert data["default"] == {"lambda_": 0.5, "mu": -2, "weights": (0.6, 0.3, 0.1)}
     assert data["models"][data["focus"]] == "GPT-4o"
     assert sum(data["rows"]["answers"]) > 0
+
+
+def test_the_nearest_setting_with_another_first_is_named(turning):
+    # half leads by lambda - 1/4; of the steps of 0.05 the first below 1/4 is 0.20, and mu plays no part.
+    note = str(chapter.first_note(chapter.grid(turning), "first-by-lambda-mu"))
+    assert note == (
+        "The nearest setting with another model first, one, lies at λ = 0.20 and μ = −2.00; half leads as things are."
+    )
+    # All checks are of one tier, so its weight is all there is.
+    assert str(chapter.first_note(chapter.weights(turning), "first-by-weights")) == (
+        "half is first in all of them, always by 25.0 points."
+    )
+
+
+def test_the_least_lead_is_named_where_one_model_is_always_first(small):
+    grid = chapter.grid(small)
+    note = chapter.first_note(grid, "first-by-lambda-mu")
+    assert grid["first"].n_unique() == 1
+    assert f"its lead is least, {100 * grid['gap'].min():.1f} points" in str(note)
+
+
+def test_how_much_of_the_order_outlasts_the_constants(turning, bare):
+    # lambda below 1/4, at 5 of its 21 values, turns the one pair that there is; at 1/4 the two are level.
+    told = str(chapter.order_note(turning, chapter.grid(turning)))
+    assert told.endswith("never falls below −1.00; 320 of 420 settings leave the order as it is.")
+    assert str(chapter.order_note(bare, chapter.grid(bare))).startswith("All 420 settings")

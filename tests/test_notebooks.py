@@ -3,14 +3,22 @@
 import re
 from pathlib import Path
 
+import duckdb
 import nbformat
 import pytest
+import vl_convert
+from executed import WORLDS, database, execute, shown_in, values_for
 
-from gamut_analysis import page, report
+from gamut_analysis import page, paths, report
+from gamut_analysis.display import CHART, NUMBERS
+from gamut_analysis.errors import DatabaseMissing
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "notebooks").glob("*.ipynb"))
 PARAMETERS = ("database", "model", "judge", "variant", "seed")
 NAMES = [path.stem for path in NOTEBOOKS]
+# What a number or a name looks like that was never made into words.
+ODD = re.compile(r"(?<![\w.\-/])(nan|NaN|None(?!\s+of)|inf|Infinity)(?![\w\-])")
+MARK = re.compile(r'aria-roledescription="(circle|rect mark|text mark|rule mark|bar|point|tick|line mark|area mark)"')
 
 
 @pytest.fixture(params=NOTEBOOKS, ids=NAMES)
@@ -56,10 +64,53 @@ def test_a_notebook_opens_with_its_question(node):
     assert "?" in first.source
 
 
-@pytest.mark.parametrize("data", ["small_database", "bare_database"])
-def test_every_notebook_runs_on_rich_and_on_bare_data(path, data, request):
-    database = request.getfixturevalue(data)
-    model = {"small_database": "gpt-4o", "bare_database": "beta"}[data] if path.stem == "model_report" else ""
-    done = report.run(path, {"database": str(database), "model": model})
+@pytest.mark.parametrize("world", WORLDS)
+def test_every_notebook_runs_on_every_world_and_what_it_shows_is_whole(path, world, request, tmp_path_factory):
+    done = execute(path, values_for(path.stem, database(world, request, tmp_path_factory)))
     assert page.complaints(done) == []
     assert page.numbers(done)
+    for shown in shown_in(done):
+        name = shown.metadata.gamut.name
+        assert not ODD.search(words(shown)), f"{name}: {ODD.search(words(shown))}"
+        if CHART in shown.data:
+            drawn = vl_convert.vegalite_to_svg(shown.data[CHART], vl_version=page.VEGALITE)
+            assert MARK.search(drawn), f"{name}: no mark is drawn"
+            assert not ODD.search(" ".join(re.findall(r"<text[^>]*>([^<]*)", drawn))), name
+        if shown.metadata.gamut.kind == "table":
+            assert shown.data[NUMBERS]["rows"], f"{name}: a table without rows"
+
+
+def words(shown) -> str:
+    """What a reader of an exhibit reads."""
+    html = re.sub(r"<style>.*?</style>", "", shown.data.get("text/html", ""), flags=re.DOTALL)
+    return " ".join([shown.data["text/plain"], re.sub("<[^>]*>", " ", html), shown.metadata.gamut.get("caption", "")])
+
+
+def broken(folder: Path, kind: str) -> Path:
+    """A database that is not there, not whole, not a database, or of an older version."""
+    path = folder / f"{kind}.duckdb"
+    if kind == "empty":
+        path.touch()
+    elif kind == "foreign":
+        path.write_text("question_id,verdict\n", encoding="utf-8")
+    elif kind == "older":
+        with duckdb.connect(str(path)) as connection:
+            connection.execute("create table verdicts (model text)")
+    return path
+
+
+@pytest.mark.parametrize("kind", ["absent", "empty", "foreign", "older"])
+def test_the_first_notebook_says_what_builds_a_database_that_is_absent_or_broken(tmp_path, kind):
+    path = broken(tmp_path, kind)
+    with pytest.raises(DatabaseMissing, match=rf"{kind}\.duckdb: .*`make data`"):
+        execute(paths.notebooks() / "00_start_here.ipynb", {"database": str(path)})
+
+
+@pytest.mark.parametrize("name", ["02_judge_agreement", "06_question_diversity"])
+def test_a_kernel_shows_what_this_process_shows(name, bare_database):
+    path = paths.notebooks() / f"{name}.ipynb"
+    values = {"database": str(bare_database)}
+    by_kernel, here = (
+        [(shown.metadata, shown.data) for shown in shown_in(run(path, values))] for run in (report.run, execute)
+    )
+    assert by_kernel == here

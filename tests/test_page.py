@@ -13,7 +13,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from tabs import chromium, needs_browser, tabs
 
 from gamut_analysis import page
-from gamut_analysis.charts import theme
+from gamut_analysis.charts import fields, grids, theme
 from gamut_analysis.charts.theme import DARK
 from gamut_analysis.display import (
     Figure,
@@ -297,6 +297,35 @@ def test_the_page_fits_its_window_and_names_stay_whole(opened, width):
         "[...document.querySelectorAll('#figure-dots .role-axis-label text')].map((label) => label.textContent)"
     )
     assert {LONG, LONG.replace("long", "short")} <= set(labels)
+
+
+@needs_browser
+@pytest.mark.parametrize(("width", "rows"), [(420, 2), (1280, 1)])
+def test_four_panels_stand_in_two_named_rows_where_there_is_little_room(opened, width, rows):
+    measures = ["Missing", "Contradicts", "Omission", "Contradiction"]
+    parts = pl.DataFrame({"part": ["Food", "Plants"], "name": "A", "value": [0.2, 0.4], "low": 0.1, "high": 0.5})
+    frame = pl.concat([parts.with_columns(measure=pl.lit(name), unit=pl.lit("%")) for name in measures])
+    chart = fields.by_part(frame.with_columns(is_focus=False), frame, order=["Food", "Plants"])
+    tab = opened(page.to_html(new_notebook(cells=[cell(Figure("parts", chart, "", "Parts"))]), title="T"), width=width)
+    labels = tab.locator("#figure-parts .role-axis-label text").all_text_contents()
+    assert labels.count("Food") == labels.count("Plants") == rows
+    assert tab.evaluate("document.querySelector('.chart').scrollWidth") <= width
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [420, 1280])
+def test_a_grid_fills_the_column_and_its_cells_keep_room_for_their_numbers(opened, width):
+    names = [f"Model {number}" for number in range(9)]
+    cells = field(names).join(field(names), how="cross", suffix="_other").with_columns(score=pl.col("x") / 10)
+    chart = grids.heat(
+        cells, row="model", column="model_other", value="score", rows=names, columns=names, title="Points"
+    )
+    tab = opened(page.to_html(new_notebook(cells=[cell(Figure("heat", chart, "", "Grid"))]), title="T"), width=width)
+    room, drawn = tab.evaluate("['.chart', '.chart svg'].map((part) => document.querySelector(part).clientWidth)")
+    assert room - 12 <= drawn <= room
+    boxes = [mark.bounding_box() for mark in tab.locator("#figure-heat .mark-rect path").all()]
+    assert len(boxes) == 81
+    assert min(box["width"] for box in boxes) >= 18
 
 
 @needs_browser

@@ -10,6 +10,7 @@ from gamut_analysis import ranking, tables
 from gamut_analysis.chapters.common import SAMPLING, board, cannot, captioned, titled, view_of
 from gamut_analysis.chapters.model import facing
 from gamut_analysis.charts import dots, grids
+from gamut_analysis.charts.links import linked
 from gamut_analysis.display import (
     Figure,
     Table,
@@ -153,12 +154,39 @@ def difference_dots(study: Study, other: str, comparison: pl.DataFrame) -> Figur
         SAMPLING,
     )
     alt_text = "; ".join(f"{row['figure']} {format_points(row['estimate'], signed=True)}" for row in shown.to_dicts())
-    chart = dots.around_zero(shown, part="figure", title="Difference, points")
+    placed = shown.with_columns(domain=pl.when(pl.col("part") == "domain").then("figure"))
+    chart = linked(dots.around_zero(placed, part="figure", title="Difference, points"), domain="domain")
     return Figure("differences", titled(study, chart, title, view_of(study)), caption, alt_text, shown)
+
+
+def differences_text(comparison: pl.DataFrame) -> Text:
+    """Whether the difference has a place: the tiers and domains on which the two are told apart."""
+    parts = comparison.filter(pl.col("part") != "all").drop_nulls("verdict")
+    if parts.is_empty():
+        return cannot("differences-text", "There are no parts on which the two can be tested.")
+    apart = parts.filter(pl.col("verdict") != "not told apart")
+    widest = parts.sort(pl.col("estimate").abs(), "figure", descending=[True, False]).row(0, named=True)
+    values = {
+        "parts": parts.height,
+        "apart": apart.height,
+        "names": apart["figure"].to_list(),
+        "widest": widest["figure"],
+        "gap": widest,
+        "chance": 0.05 * parts.height,
+    }
+    template = (
+        "The two are told apart on **{apart:count} of {parts:count}** tiers and domains ({names:names}); about "
+        "{chance:number.1} of so many would be by chance alone. "
+        if apart.height
+        else "On none of {parts:count} tiers and domains are the two told apart. "
+    )
+    return Text("differences-text", template + "The widest gap is on {widest}: {gap:+interval} points.", values)
 
 
 def compare_table(study: Study, other: str, comparison: pl.DataFrame) -> Table:
     """Two models side by side: what the first has over the second, paired by question."""
+    if comparison["n"].max():
+        comparison = comparison.filter((pl.col("part") != "tier") | (pl.col("n") > 0))
     columns = {
         "figure": text("On"),
         "estimate": interval("Difference", signed=True),

@@ -51,6 +51,9 @@ _SHOWN = {
 }
 _FIRST_WORDS = 15
 _CLOSEST = 10
+_ONE_LENGTH = 0.25  # the share of the questions from which one length is called common
+_STANDS_OUT = 0.1  # the share of the questions from which a phrase is called a stock phrase
+_FOUND_AGAIN = 0.8  # the adjusted Rand index from which topics count as the same
 _NONE = "This data delivers no question texts, so nothing can be said of their words."
 _PLACEHOLDERS = (
     "The question texts of this data are placeholders, and the sample that would stand in did not come along."
@@ -215,7 +218,7 @@ def answer(
     values: dict[str, Any] = {
         "median": (median, low, high),
         "top": diversity.TOP,
-        "share": share,
+        "share": share if share["low"] is not None else share["estimate"],
         "others": _other_share(openings),
         "near": near["questions"],
         "n": texts.height,
@@ -223,8 +226,8 @@ def answer(
     }
     template = (
         "**Half of the questions have {median:number_interval.1} words or more, and the {top:count} most common "
-        "two-word openings begin {share:percent_interval.0} % of them**; {others:percent_interval.0} % begin with no "
-        "interrogative. "
+        f"two-word openings begin {_shown_share('share', share)} of them**; "
+        "{others:percent_interval.0} % begin with no interrogative. "
     )
     template += (
         "**No question nearly repeats another**"
@@ -236,6 +239,11 @@ def answer(
         values |= {"vendi": vendi, "size": vendi["size"]}
         template += ", and {size:count} of them are worth {vendi:number_interval.1} entirely unlike ones (Vendi score)"
     return Text("answer", template + ".", values)
+
+
+def _shown_share(name: str, row: dict[str, Any]) -> str:
+    """The place of a share in a sentence, with its interval where it has one."""
+    return f"{{{name}:{'percent' if row['low'] is None else 'percent_interval'}.0}} %"
 
 
 def _other_share(openings: pl.DataFrame) -> dict[str, Any]:
@@ -278,6 +286,24 @@ def lengths(study: Study, openings: pl.DataFrame) -> Figure | Text:
     title = f"Four of five questions have {tenth} to {most} words"
     caption = captioned(study, f"Number of questions by number of words; line: median. n = {openings.height}.")
     return Figure("question-lengths", titled(study, chart, title, _what(study)), caption, title, counted.drop("panel"))
+
+
+def lengths_text(study: Study, openings: pl.DataFrame) -> Text:
+    """Whether one length is so common that a template must be behind it."""
+    if openings.is_empty():
+        return cannot("question-lengths-text", no_texts(study))
+    counted = openings.group_by("words", maintain_order=True).len().sort("len", "words", descending=[True, False])
+    values = {
+        "words": counted["words"][0],
+        "share": counted["len"][0] / openings.height,
+        "kinds": counted.height,
+        "least": int(counted.select(pl.col("words").min()).item()),
+        "most": int(counted.select(pl.col("words").max()).item()),
+    }
+    alone = "One length stands out: **{share:percent.0} %** of the questions have {words:count} words."
+    spread = "No length stands out: the commonest, {words:count} words, is that of **{share:percent.0} %**."
+    span = " Questions run from {least:count} to {most:count} words, in {kinds:count} different lengths."
+    return Text("question-lengths-text", (alone if values["share"] >= _ONE_LENGTH else spread) + span, values)
 
 
 def _what(study: Study) -> str:
@@ -342,6 +368,44 @@ def first_words(study: Study, openings: pl.DataFrame) -> Figure | Text:
     return Figure("first-words", titled(study, chart, title, _what(study)), caption, title, rows)
 
 
+def tree_text(study: Study, openings: pl.DataFrame) -> Text:
+    """Whether a phrase of three words opens so many questions that it is a stock phrase."""
+    if openings.is_empty():
+        return cannot("opening-tree-text", no_texts(study))
+    counted = openings.drop_nulls("first_three_words").group_by("first_three_words", maintain_order=True).len()
+    first = counted.sort("len", "first_three_words", descending=[True, False]).row(0, named=True)
+    values = {
+        "phrase": first["first_three_words"],
+        "share": first["len"] / openings.height,
+        "once": counted.filter(pl.col("len") == 1).height / openings.height,
+    }
+    stock = "“{phrase}” is a stock phrase: it opens **{share:percent.0} %** of the questions;"
+    none = "There is no stock phrase: the commonest, “{phrase}”, opens **{share:percent.0} %** of the questions, and"
+    rest = " {once:percent.0} % open with three words that no other question opens with."
+    return Text("opening-tree-text", (stock if values["share"] >= _STANDS_OUT else none) + rest, values)
+
+
+def first_words_text(study: Study, openings: pl.DataFrame) -> Text:
+    """Which interrogative leads, and how far."""
+    if openings.is_empty():
+        return cannot("first-words-text", no_texts(study))
+    asking = diversity.first_words(openings).filter("is_interrogative")
+    if asking.is_empty():
+        return Text("first-words-text", "No question begins with an interrogative.", {})
+    first, second = asking.row(0, named=True), asking.row(min(1, asking.height - 1), named=True)
+    values = {"first": first, "second": second, "n": asking.height}
+    lead = "“{first[first_word]}” leads the interrogatives with **{first:percent_interval.0} %** of the questions"
+    if asking.height == 1:
+        return Text("first-words-text", lead + "; it is the only one.", values)
+    apart = first["low"] > second["high"]
+    gap = ", ahead of" if apart else ", which is not told apart from"
+    return Text(
+        "first-words-text",
+        f"{lead}{gap} “{{second[first_word]}}” with {{second:percent_interval.0}} %; {{n:count}} interrogatives occur.",
+        values,
+    )
+
+
 def openings_text(study: Study, openings: pl.DataFrame) -> Text:
     """How many different openings there are, and what the commonest cover."""
     if openings.is_empty():
@@ -350,8 +414,9 @@ def openings_text(study: Study, openings: pl.DataFrame) -> Text:
     values: dict[str, Any] = {"top": diversity.TOP, "n": openings.height}
     told = []
     for place, (kind, row) in enumerate(rows.items()):
-        values |= {f"openings{place}": row["openings"], f"share{place}": row}
-        told.append(f"{{openings{place}:count}} of {kind} ({{share{place}:percent_interval.0}} %)")
+        share = f"share{place}"
+        values |= {f"openings{place}": row["openings"], share: row if row["low"] is not None else row["estimate"]}
+        told.append(f"{{openings{place}:count}} of {kind} ({_shown_share(share, row)})")
     template = "{n:count} questions have so many different openings, and the {top:count} commonest so large a share: "
     return Text("opening-coverage-text", template + format_names(told) + ".", values)
 
@@ -379,6 +444,22 @@ def variety_table(study: Study, variety: pl.DataFrame) -> Table | Text:
         f"those samples (no bootstrap: a question drawn twice would pass for a repetition).",
     )
     return Table("variety", variety, columns, caption)
+
+
+def variety_text(study: Study, variety: pl.DataFrame) -> Text:
+    """What the measures come to: how far from entirely unlike the questions are, and how many share a phrase."""
+    rows = {row["measure"]: row for row in variety.to_dicts()}
+    vendi, repeated = rows["vendi_score"], rows["repeated_4"]
+    if vendi["estimate"] is None:
+        return cannot("variety-text", _FEW if vendi["n"] else no_texts(study))
+    values = {"vendi": vendi, "size": vendi["size"], "repeated": repeated["whole"], "n": vendi["n"]}
+    phrase = (
+        "{repeated:percent.0} % of all {n:count} share four words in a row with another."
+        if repeated["whole"]
+        else "none of all {n:count} shares four words in a row with another."
+    )
+    worth = "{size:count} questions are worth **{vendi:number_interval.1}** that are entirely unlike (Vendi score); "
+    return Text("variety-text", worth + phrase, values)
 
 
 def wordings_table(study: Study, texts: pl.DataFrame) -> Table | Text:
@@ -550,6 +631,24 @@ def topic_grid(study: Study, topics: pl.DataFrame) -> Figure | Text:
     return Figure("question-topics", titled(study, chart, title, _what(study)), caption, title, cells)
 
 
+def topics_text(study: Study, topics: pl.DataFrame) -> Text:
+    """Whether the same topics would be found again."""
+    if topics.is_empty() or topics["topic"].null_count() == topics.height:
+        return cannot("question-topics-text", "Without topics there is nothing to find again.")
+    values = {
+        "stability": float(topics["stability"][0]),
+        "n": topics["topic"].drop_nulls().n_unique(),
+        "lone": topics["topic"].null_count() / topics.height,
+    }
+    firm = "The {n:count} topics are found again from other starts (adjusted Rand **{stability:number}**)"
+    loose = (
+        "Other starts sort the questions into other topics (adjusted Rand **{stability:number}**), so these {n:count} "
+        "are one grouping among several"
+    )
+    template = (firm if values["stability"] >= _FOUND_AGAIN else loose) + "; {lone:percent.0} % of the questions are "
+    return Text("question-topics-text", template + "of no topic.", values)
+
+
 def topics_table(study: Study, topics: pl.DataFrame) -> Table | Text:
     """Topics within each domain, named by their terms, beside the ones that the paper prints, by size."""
     if topics.is_empty():
@@ -558,7 +657,7 @@ def topics_table(study: Study, topics: pl.DataFrame) -> Table | Text:
     sizes = topics.group_by("domain", maintain_order=True).agg(pl.col("n").max(), pl.col("reason").first())
     found = topics.drop_nulls("topic").drop("n", "reason")
     printed = _printed_topics(study).filter(pl.col("domain").is_in(sizes["domain"].to_list()))
-    if found.is_empty() and printed.is_empty():
+    if found.is_empty():
         largest = sizes.sort("n", "domain", descending=[True, False]).row(0, named=True)
         return cannot("domain-topics", f"{largest['domain']}, the largest domain, has {largest['reason']}.")
     rows = found.join(printed, on=["domain", "topic"], how="full", coalesce=True).join(sizes, on="domain")
@@ -602,12 +701,9 @@ def question_map(study: Study, texts: pl.DataFrame) -> Figure | Text:
         return cannot(
             "question-map", no_texts(study) if texts.is_empty() else "The questions of this data have no domain."
         )
-    cosine = _content_similarity(study, placed)
-    linked = (cosine - np.eye(len(cosine))).max(axis=1) > 0
-    kept = placed.filter(pl.Series(linked))
+    kept, cosine = _linked(study, placed)
     if kept.height < diversity.FEWEST:
         return cannot("question-map", _FEW)
-    cosine = cosine[np.ix_(linked, linked)]
     places = diversity.layout(cosine, seed=study.seed)
     points = kept.select("question_id", "question", "domain").with_columns(
         x=pl.Series(places[:, 0]).round(4), y=pl.Series(places[:, 1]).round(4)
@@ -628,6 +724,30 @@ def question_map(study: Study, texts: pl.DataFrame) -> Figure | Text:
     caption = captioned(study, *told, f"In colour: the questions of the domain. n = {kept.height} questions.")
     chart = words.map_of(points, groups=sizes["domain"].to_list())
     return Figure("question-map", titled(study, chart, title, _what(study)), caption, title, points)
+
+
+def map_text(study: Study, texts: pl.DataFrame) -> Text:
+    """Whether questions of a domain are nearer to their own than chance would have it."""
+    placed = texts.drop_nulls("domain")
+    kept, cosine = _linked(study, placed) if placed.height else (placed, np.zeros((0, 0)))
+    if kept.height < diversity.FEWEST:
+        return cannot("question-map-text", "Without a map there is nothing to read from it.")
+    home = diversity.neighbours_at_home(cosine, kept["domain"].to_list())
+    values = {"home": home, "chance": home["chance"]}
+    reading = (
+        "more often than chance would have it ({chance:percent.0} %): domains have words of their own."
+        if home["low"] > home["chance"]
+        else "which chance alone ({chance:percent.0} %) may explain: the words do not tell the domains apart."
+    )
+    template = "**{home:percent_interval.0} %** of the questions have their nearest neighbour in their own domain, "
+    return Text("question-map-text", template + reading, values)
+
+
+def _linked(study: Study, placed: pl.DataFrame) -> tuple[pl.DataFrame, np.ndarray]:
+    """The questions that share a word with any other, and how alike they are."""
+    cosine = _content_similarity(study, placed)
+    linked = (cosine - np.eye(len(cosine))).max(axis=1) > 0
+    return placed.filter(pl.Series(linked)), cosine[np.ix_(linked, linked)]
 
 
 def _content_similarity(study: Study, placed: pl.DataFrame) -> np.ndarray:
@@ -668,6 +788,7 @@ def beside_published(study: Study, openings: pl.DataFrame) -> pl.DataFrame:
                 "figure": f"Share of the {diversity.TOP} most common openings of {kind}",
                 "unit": "%",
                 **{name: _hundred(share[name]) for name in ("estimate", "low", "high")},
+                "reason": share["reason"],
                 "printed": f"less than {100 * bound:.0f}",
                 "inside": verdict,
             }

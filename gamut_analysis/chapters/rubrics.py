@@ -39,6 +39,7 @@ _MEMBERS = {
     "relationship": "aspects of relationships",
 }
 _NO_ITEMS = "The checks of this data do not say which items of a rubric they come from."
+_NO_MULTIMODAL = "The paper describes rubrics of multimodal questions, and this data has none."
 _ALL = "All tiers"
 
 # What each published statistic is called, in the order of the paper's sections.
@@ -115,15 +116,17 @@ def tier_sizes(study: Study) -> pl.DataFrame:
     by_tier = structure.checks_by_tier(study.checks).with_columns(
         panel=pl.col("tier").cast(pl.String).replace_strict(TIER_LABELS)
     )
-    whole = (
-        by_tier.group_by("question_id", maintain_order=True)
-        .agg(pl.col("checks").sum())
-        .with_columns(panel=pl.lit(_ALL))
-    )
+    whole = _sizes(study).with_columns(panel=pl.lit(_ALL))
     each = pl.concat([part.select("panel", "checks") for part in (whole, by_tier)])
     used = each.group_by("panel", maintain_order=True).agg(pl.col("checks").sum()).filter(pl.col("checks") > 0)["panel"]
     counted = each.group_by("panel", "checks", maintain_order=True).agg(pl.len().alias("questions"))
     return counted.filter(pl.col("panel").is_in(used.to_list())).sort("panel", "checks")
+
+
+def _sizes(study: Study) -> pl.DataFrame:
+    """How many checks each question has: question_id, checks."""
+    by_tier = structure.checks_by_tier(study.checks)
+    return by_tier.group_by("question_id", maintain_order=True).agg(pl.col("checks").sum())
 
 
 def rescored(study: Study) -> pl.DataFrame:
@@ -154,7 +157,7 @@ def answer(study: Study, statistics: pl.DataFrame, rescored: pl.DataFrame) -> Te
     rows = {row["statistic"]: row for row in statistics.to_dicts()}
     checks, structured = rows["checks_per_question_mean"], rows["questions_with_structure"]
     if checks["ours"] is None:
-        return cannot("answer", "The multimodal questions of this data have no checks, so no rubric can be shown.")
+        return _sizes_alone(study)
     values: dict[str, Any] = {"checks": (checks["ours"], checks["low"], checks["high"])}
     template = "**A question is graded by {checks:number_interval.1} checks on average**"
     if structured["ours"] is not None:
@@ -171,6 +174,19 @@ def answer(study: Study, statistics: pl.DataFrame, rescored: pl.DataFrame) -> Te
             "with every option of a list required, {required:count}; without demotion, {demotion:count}."
         )
     return Text("answer", template, values | flat)
+
+
+def _sizes_alone(study: Study) -> Text:
+    """How many checks a question has, where no multimodal rubric is there to be described."""
+    sizes = _sizes(study)
+    if not sizes["checks"].sum():
+        return cannot("answer", "The questions of this data have no checks, so no rubric can be shown.")
+    median, low, high = structure.median_interval(sizes["checks"].cast(pl.Float64).to_numpy())
+    kind, value = ("number", median) if low is None else ("number_interval", (median, low, high))
+    values = {"checks": value, "variant": VARIANT_LABELS[study.variant].lower(), "why": _NO_MULTIMODAL}
+    return Text(
+        "answer", f"**Half of the {{variant}} questions have {{checks:{kind}.1}} checks or more.** {{why}}", values
+    )
 
 
 def _flat_values(rescored: pl.DataFrame) -> dict[str, int]:
@@ -221,11 +237,7 @@ def _medians(study: Study, order: list[str]) -> pl.DataFrame:
     by_tier = structure.checks_by_tier(study.checks).with_columns(
         panel=pl.col("tier").cast(pl.String).replace_strict(TIER_LABELS)
     )
-    whole = (
-        by_tier.group_by("question_id", maintain_order=True)
-        .agg(pl.col("checks").sum())
-        .with_columns(panel=pl.lit(_ALL))
-    )
+    whole = _sizes(study).with_columns(panel=pl.lit(_ALL))
     each = pl.concat([part.select("panel", "checks") for part in (whole, by_tier)])
     rows = (
         each.group_by("panel", maintain_order=True)
@@ -475,25 +487,27 @@ def shifts_table(study: Study, rescored: pl.DataFrame) -> Table | Text:
     )
     columns: dict[str, Any] = {"name": text("Model")}
     for rubric, key in keys.items():
-        columns |= {f"score_{key}": points(rubric.capitalize()), f"rank_{key}": count("Rank")}
-    caption = captioned(study, f"Scores and ranks of the complete models by rubric. {view_of(study)}.")
-    return Table("flat-checklist-scores", wide.sort("rank_compiled", "name"), columns, caption)
+        columns |= {f"score_{key}": points(rubric.capitalize(), sub=f"place_{key}")}
+    places = [pl.Series(f"place_{key}", map(format_ordinal, wide[f"rank_{key}"]), pl.String) for key in keys.values()]
+    shown = wide.with_columns(places).sort("rank_compiled", "name")
+    caption = captioned(study, f"Scores and places of the complete models by rubric. {view_of(study)}.")
+    return Table("flat-checklist-scores", shown, columns, caption)
 
 
 # --- beside the paper -------------------------------------------------------------------------------------------------
 
 
-def estimates_table(study: Study, statistics: pl.DataFrame) -> Table:
+def estimates_table(study: Study, statistics: pl.DataFrame) -> Table | Text:
     """Shares, means and medians with their intervals, beside the printed ones."""
+    if statistics.filter(pl.col("kind") == "mean").is_empty():
+        return cannot("structure-estimates", _NO_MULTIMODAL)
     rows = statistics.filter(pl.col("kind").is_in(["share", "mean", "median"])).with_columns(
         lies=pl.when("inside").then(pl.lit("inside")).when(~pl.col("inside")).then(pl.lit("outside"))
     )
     columns: dict[str, Any] = {
-        "label": text("Statistic"),
+        "label": text("Statistic", sub="unit"),
         "ours": interval("Ours", of="number"),
-        "unit": text("Unit"),
-        "n": count("n"),
-        "of": text("of"),
+        "n": count("n", sub="of"),
     }
     if comparable(study):
         columns |= {
@@ -508,8 +522,10 @@ def estimates_table(study: Study, statistics: pl.DataFrame) -> Table:
     return Table("structure-estimates", rows, columns, captioned(study, caption))
 
 
-def counts_table(study: Study, statistics: pl.DataFrame) -> Table:
+def counts_table(study: Study, statistics: pl.DataFrame) -> Table | Text:
     """Counts and maxima, which grow with the number of questions, and what this data cannot tell."""
+    if statistics.filter(pl.col("kind") == "mean").is_empty():
+        return cannot("structure-counts", _NO_MULTIMODAL)
     rows = statistics.filter(pl.col("kind").is_in(["count", "maximum", "absent"])).with_columns(
         whole=pl.col("ours").cast(pl.Int64), gap=pl.col("difference").cast(pl.Int64)
     )

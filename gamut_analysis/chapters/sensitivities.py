@@ -341,12 +341,51 @@ def _first_map(
     chart = maps.first(shown, x=x, y=y, order=counted["first"].to_list(), **titles)
     caption = captioned(
         study,
-        "Colour: who is first; the paler, the smaller the lead."
+        "Colour: who is first; the fainter, the smaller the lead."
         + (" Ring: the constants as used." if shown["is_default"].any() else ""),
         "What the two axes leave of 1 is the weight of Context." if x.startswith("w_") else "",
     ).strip()
     numbers = shown.select(x, y, "first", "gap")
     return Figure(name, titled(study, chart, title, view_of(study)), caption, title, numbers)
+
+
+def first_note(settings: pl.DataFrame, name: str) -> Text | None:
+    """How far one must go from the constants as used until another model is first; else where the lead is least."""
+    known = settings.drop_nulls("first_name") if settings.height else settings
+    if known.is_empty() or not known["is_default"].any():
+        return None
+    start = known.filter("is_default").row(0, named=True)
+    moving = [key for key in CONSTANTS if known[key].n_unique() > 1]
+    others = known.filter(pl.col("first") != start["first"])
+    if others.is_empty():
+        closest = known.sort("gap", *moving).row(0, named=True)
+        steady = known.select((pl.col("gap").max() - pl.col("gap").min()) < _NOTHING).item()
+        template = (
+            "**{first}** is first in all of them, always by {gap:points} points."
+            if steady
+            else "**{first}** is first in all of them; its lead is least, {gap:points} points, at {where}."
+        )
+    else:
+        steps = ((pl.col(key) - start[key]).abs() / _width(known, key) for key in moving)
+        closest = others.sort(pl.sum_horizontal(steps), *moving).row(0, named=True)
+        template = (
+            "The nearest setting with another model first, {other}, lies at {where}; {first} leads as things are."
+        )
+    values = {"first": start["first_name"], "other": closest["first_name"], "gap": closest["gap"]}
+    return Text(f"{name}-text", template, values | {"where": _place(closest, moving)})
+
+
+def _width(settings: pl.DataFrame, key: str) -> float:
+    """How far the settings reach along one constant."""
+    return float(settings.select(pl.col(key).max() - pl.col(key).min()).item())
+
+
+def _place(setting: dict[str, Any], moving: list[str]) -> str:
+    """The constants of a setting as a sentence names them."""
+    if "lambda_" in moving:
+        return format_names(f"{CONSTANTS[key]} = {format_number(setting[key])}" for key in moving)
+    labels = {f"w_{tier}": label for tier, label in TIER_LABELS.items()}
+    return "the weights " + format_names(f"{format_number(setting[key])} ({labels[key]})" for key in moving)
 
 
 def _grouped(settings: pl.DataFrame) -> pl.DataFrame:
@@ -382,6 +421,28 @@ def order_map(study: Study, grid: pl.DataFrame) -> Figure | Text:
     )
     numbers = grid.select("lambda_", "mu", "discordant", "tau")
     return Figure("pairs-turned", titled(study, chart, title, view_of(study)), caption, title, numbers)
+
+
+def order_note(study: Study, grid: pl.DataFrame) -> Text | None:
+    """How much of the order outlasts the constants."""
+    if grid.is_empty():
+        return None
+    models = len(compared(study))
+    values = {
+        "tau": float(grid.select(pl.col("tau").min()).item()),
+        "same": grid.filter(pl.col("discordant") == 0).height,
+        "settings": grid.height,
+        "middle": float(grid.select(pl.col("discordant").median()).item()),
+        "pairs": models * (models - 1) // 2,
+    }
+    template = (
+        "In half of the settings no more than {middle:number.0} of {pairs:count} pairs are turned, and Kendall's tau "
+        "to the order as used never falls below **{tau:number}**; {same:count} of {settings:count} settings leave the "
+        "order as it is."
+        if values["same"] < values["settings"]
+        else "All {settings:count} settings leave the order of the models **as it is**."
+    )
+    return Text("pairs-turned-text", template, values)
 
 
 # How sure the top is ------------------------------------------------------------------------------------------------

@@ -14,7 +14,8 @@ SHOWN = 5
 
 def first_questions(study: Study, questions: pl.DataFrame) -> Table:
     """The first rows of the relation of questions."""
-    columns = {"question_id": text("Id"), "question": text("Question"), "domain": text("Domain")}
+    labels = {"question_id": "Id", "question": "Question", "domain": "Domain"}
+    columns = {name: text(label) for name, label in labels.items() if questions[name].null_count() < questions.height}
     caption = f"The first {min(SHOWN, questions.height)} of {questions.height:,} questions."
     return Table("questions", questions.head(SHOWN), columns, captioned(study, caption))
 
@@ -22,6 +23,7 @@ def first_questions(study: Study, questions: pl.DataFrame) -> Table:
 def score_means(study: Study, scores: pl.DataFrame) -> Table:
     """The mean score of each model, and on how many questions it stands."""
     means = study.scoring.models(scores).join(study.models.select("model", "name"), on="model")
+    means = means.sort("score", "name", descending=[True, False], nulls_last=True)
     columns = {"name": text("Model"), "score": points("Mean score"), "n": count("Questions")}
     return Table("means", means, columns, captioned(study, f"{view_of(study)}. {scores.height:,} scores."))
 

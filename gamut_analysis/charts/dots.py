@@ -134,6 +134,7 @@ def around_zero(rows: pl.DataFrame, *, part: str, title: str) -> alt.LayerChart 
     frame = in_points(rows, "estimate", "low", "high").with_columns(
         is_apart=pl.col("verdict").is_in(["ahead", "behind"]).fill_null(False),
         label=pl.Series([format_points(value, signed=True) for value in rows["estimate"]], dtype=pl.String),
+        edge=pl.when(pl.col("estimate") < 0).then("low").otherwise("high"),
     )
     base = alt.Chart(frame)
     zero = alt.Chart(pl.DataFrame({"zero": [0]})).mark_rule(strokeDash=[3, 3], color=theme.FIELD).encode(x="zero:Q")
@@ -148,12 +149,9 @@ def around_zero(rows: pl.DataFrame, *, part: str, title: str) -> alt.LayerChart 
             base.mark_point(size=62, strokeWidth=1.6, filled=True, opacity=1, stroke=theme.FOCUS).encode(
                 x="estimate:Q", y=y, fill=fill, tooltip=tooltip
             ),
-            base.transform_filter("datum.estimate >= 0")
-            .mark_text(align="left", dx=6)
-            .encode(x="high:Q", y=y, text="label:N"),
-            base.transform_filter("datum.estimate < 0")
-            .mark_text(align="right", dx=-6)
-            .encode(x="low:Q", y=y, text="label:N"),
+            base.mark_text(
+                align=alt.expr("datum.estimate < 0 ? 'right' : 'left'"), dx=alt.expr("datum.estimate < 0 ? -6 : 6")
+            ).encode(x="edge:Q", y=y, text="label:N"),
         )
     )
 

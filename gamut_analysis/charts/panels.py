@@ -33,7 +33,7 @@ def dot_panels(
     is named; titles: the title of each panel's axis; zero: whether a dotted line marks no difference;
     shared: whether all panels have one axis, which measures in one unit need.
     """
-    gap = _GAP if mark is None else _GAP + _WORDS
+    gap = _GAP if mark is None else 2 * _GAP + _WORDS
     own = max(_LABELS, round(_LETTER * min(theme.NAME_LETTERS, max(map(len, order), default=0))))
     width = theme.panel_width(len(panels), labels=own + gap - _GAP, gap=gap)
     frame = rows.drop_nulls("estimate").with_columns(is_focus=pl.col(row) == (focus or ""))
@@ -43,12 +43,12 @@ def dot_panels(
     charts = []
     for place, name in enumerate(panels):
         part = frame.filter(pl.col(panel) == name)
-        axis = alt.Axis() if place == 0 else None
+        axis = alt.Axis(labels=place == 0)
         y = alt.Y(f"{row}:N", sort=None, title=None, axis=axis, scale=alt.Scale(domain=order))
         layers = _dots(part, row, y, alt.X("low:Q", title=titles[name], scale=scale), focus, digits)
         if mark is not None:
-            words = alt.Chart(part).mark_text(align="left", x=width + 4, color=theme.MUTED)
-            layers.append(words.encode(y=y, text=f"{mark}:N"))
+            words = alt.Chart(part).mark_text(align="left", dx=4, color=theme.MUTED)
+            layers.append(words.encode(x=alt.value("width"), y=y, text=f"{mark}:N"))
         if zero:
             origin = pl.DataFrame({"zero": [0]})
             layers.insert(0, alt.Chart(origin).mark_rule(strokeDash=[3, 3]).encode(x="zero:Q"))

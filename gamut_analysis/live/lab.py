@@ -11,7 +11,7 @@ from gamut_analysis.display import Text
 
 # What a page has around its parts and a frame does not need.
 _BARE = "<style>.rail, .skip, h1 { display: none } .layout { display: block; padding: 0 } .head { margin: 0 }</style>"
-_STYLE = "width: 100%; height: 44rem; border: 0; resize: vertical"
+_STYLE = "width: 100%; border: 0; resize: vertical"
 
 
 @dataclass(frozen=True)
@@ -19,15 +19,17 @@ class Framed:
     """A live part that JupyterLab shows in a frame; a page takes the part itself and leaves the frame."""
 
     part: Any
+    height: str
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         data, about = self.part._repr_mimebundle_()
         output = new_output("display_data", data=data, metadata=about)
         own = page.to_html(new_notebook(cells=[new_code_cell(outputs=[output])]), title=self.part.name)
-        frame = f'{page.FRAME} srcdoc="{escape(own.replace("</head>", f"{_BARE}</head>"))}" style="{_STYLE}">'
+        held = escape(own.replace("</head>", f"{_BARE}</head>"))
+        frame = f'{page.FRAME} srcdoc="{held}" style="{_STYLE}; height: {self.height}">'
         return data | {"text/html": f"{frame}{data['text/html']}</iframe>"}, about
 
 
-def framed(part: Any) -> Framed | Text:
-    """A live part for a notebook; a sentence in its place stays a sentence."""
-    return part if isinstance(part, Text) else Framed(part)
+def framed(part: Any, height: str = "44rem") -> Framed | Text:
+    """A live part for a notebook, in a frame of a height that the reader may pull; a sentence stays a sentence."""
+    return part if isinstance(part, Text) else Framed(part, height)

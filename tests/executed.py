@@ -1,0 +1,87 @@
+"""Notebooks run in this process on very different data, without the start of a kernel."""
+
+import ast
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbformat.v4 import new_output
+
+from gamut_analysis import datasets, paths, rubric, simulate
+from gamut_analysis.study import Study
+
+REAL = ("summhay", "kqa", "realsumm")
+WORLDS = ("sample", "paper", "bare_database", *REAL)
+MANIFESTS = Path(__file__).parent / "real"
+
+
+def database(world: str, request: pytest.FixtureRequest, factory: pytest.TempPathFactory) -> Path:
+    """The database of a world, built when it is first asked for: the sample, 60 questions of the paper's, a real set.
+
+    Any other name is the fixture that gives it.
+    """
+    if world not in ("sample", "paper", *REAL):
+        return Path(request.getfixturevalue(world))
+    place = factory.getbasetemp() / "worlds"
+    target = place / f"{world}.duckdb"
+    if target.is_file():
+        return target
+    place.mkdir(exist_ok=True)
+    if world in REAL:
+        folder = Path(request.getfixturevalue("shared")) / "real" / world
+        return datasets.build(folder, target, manifest=str(MANIFESTS / f"{world}.toml"), strict=True).database
+    drawn = (
+        simulate.paper_world(questions=60)
+        if world == "paper"
+        else simulate.sample_world(rubric.load_rubrics([paths.sample() / "questions"]))
+    )
+    simulate.write(drawn, place / world)
+    return datasets.build(place / world, target).database
+
+
+def values_for(notebook: str, database: Path) -> dict[str, Any]:
+    """The parameters that a notebook needs: only a report is about a model."""
+    model = Study(database).models["model"][0] if notebook == "model_report" else ""
+    return {"database": str(database), "model": model}
+
+
+def execute(path: Path, values: dict[str, Any]) -> nbformat.NotebookNode:
+    """The notebook with its outputs; values take the place of what its parameters cell sets.
+
+    What a cell ends in is an output, sent as JSON as a kernel would. So is a warning; an error is raised.
+    """
+    notebook = nbformat.read(path, as_version=4)
+    space: dict[str, Any] = {}
+    for number, cell in enumerate((cell for cell in notebook.cells if cell.cell_type == "code"), 1):
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always", UserWarning)
+            shown = _run(cell.source, space)
+        if "parameters" in cell.metadata.get("tags", []):
+            space |= values
+        cell.execution_count = number
+        cell.outputs = [new_output("stream", name="stderr", text=f"{one.message}\n") for one in warned]
+        cell.outputs += [] if shown is None else [_output(shown, number)]
+    return notebook
+
+
+def _run(source: str, space: dict[str, Any]) -> Any:
+    """Run a cell; what its last expression is worth."""
+    tree = ast.parse(source)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, "cell", "exec"), space)
+    return None if last is None else eval(compile(ast.Expression(last.value), "cell", "eval"), space)
+
+
+def _output(shown: Any, number: int) -> nbformat.NotebookNode:
+    data, metadata = shown._repr_mimebundle_()
+    sent = json.loads(json.dumps({"data": data, "metadata": metadata}, allow_nan=False))
+    return new_output("execute_result", execution_count=number, **sent)
+
+
+def shown_in(notebook: nbformat.NotebookNode) -> list[Any]:
+    """The outputs of a notebook that are exhibits of ours."""
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    return [output for output in outputs if "gamut" in output.get("metadata", {})]
