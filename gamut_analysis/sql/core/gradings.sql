@@ -9,8 +9,8 @@ with counted as (
 final as (
     select distinct on (model, judge, variant, question_id, replicate)
         model, judge, variant, question_id, replicate, prompt, prompt_hash, checks_per_call, calls, input_tokens,
-        output_tokens, cost_usd, seconds, run_status, judged_at, cast(greatest(instants - 1, 0) as integer) as superseded,
-        extra, source_id, row
+        output_tokens, cost_usd, seconds, run_status, judged_at,
+        cast(greatest(instants - 1, 0) as integer) as superseded, extra, source_id, row
     from counted
     order by model, judge, variant, question_id, replicate, judged_at desc nulls last, source_id, row
 )

@@ -1,6 +1,6 @@
 -- Grain: one row per delivered grading of one answer by one judge. A grading that names no variant belongs to the only
--- one that the data speaks of. `fault` names the field that keeps a row out: models, judges and questions are those that
--- verdicts, answers and rubrics know.
+-- one that the data speaks of. `fault` names the field that keeps a row out: models, judges and questions are those
+-- that verdicts, answers and rubrics know.
 with only_variant as (
     select case when count(*) = 1 then any_value(variant) end as variant from stg_variants
 ),
