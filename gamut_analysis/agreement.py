@@ -23,20 +23,23 @@ import polars as pl
 from gamut_analysis.errors import InputError
 from gamut_analysis.intervals import (
     LEVEL,
+    PAIR,
     REPLICATES,
     SEED,
-    cluster_codes,
+    clustered_error,
+    each_pair_once,
     few_clusters_warning,
+    locate_cells,
     no_interval_reason,
+    number_rows,
     percentile_interval,
-    question_clusters,
+    quotient,
     resample_counts,
 )
 from gamut_analysis.scoring import Scoring
 from gamut_analysis.vocabulary import VERDICTS
 
 Q = len(VERDICTS)
-PAIR = ("judge_a", "judge_b")
 TABLE_COLUMNS = tuple(f"n_{a}{b}" for a in range(Q) for b in range(Q))
 POINTS = Scoring().values
 
@@ -86,7 +89,7 @@ class Tallies:
     @cached_property
     def prevalence(self) -> np.ndarray:
         """The share of each label: (q, ...)."""
-        return _ratio(self.shares, self.shares.sum(axis=0))
+        return quotient(self.shares, self.shares.sum(axis=0))
 
     @cached_property
     def marginals(self) -> np.ndarray:
@@ -174,7 +177,7 @@ def percent_agreement(tallies: Tallies, weights: Weights = "nominal") -> np.ndar
     >>> percent_agreement(tally_table(np.diag([3, 0, 1, 0]))).item()
     1.0
     """
-    return _ratio(np.tensordot(_weights(weights, tallies), tallies.agree, 2), tallies.checks)
+    return quotient(np.tensordot(_weights(weights, tallies), tallies.agree, 2), tallies.checks)
 
 
 def kappa(tallies: Tallies, weights: Weights = "nominal") -> np.ndarray:
@@ -189,7 +192,7 @@ def kappa(tallies: Tallies, weights: Weights = "nominal") -> np.ndarray:
     matrix = _weights(weights, tallies)
     together = _form(tallies.marginals.sum(axis=0), matrix)
     alone = sum(_form(judge, matrix) for judge in tallies.marginals)
-    expected = _ratio(together - alone, tallies.judges * (tallies.judges - 1))
+    expected = quotient(together - alone, tallies.judges * (tallies.judges - 1))
     return _beyond_chance(percent_agreement(tallies, matrix), expected)
 
 
@@ -243,7 +246,7 @@ def krippendorff_alpha(tallies: Tallies, metric: str | np.ndarray = "nominal") -
     else:
         distance = metric if isinstance(metric, np.ndarray) else _squared_distances(metric, tallies.q)
         observed, expected = np.tensordot(distance, tallies.coincidence, 2), _form(margins, distance)
-    return 1 - _ratio((margins.sum(axis=0) - 1) * observed, expected)
+    return 1 - quotient((margins.sum(axis=0) - 1) * observed, expected)
 
 
 def specific_agreement(tallies: Tallies) -> np.ndarray:
@@ -256,7 +259,7 @@ def specific_agreement(tallies: Tallies) -> np.ndarray:
     [0.857, 0.667]
     """
     labels = np.arange(tallies.q)
-    return _ratio(tallies.coincidence[labels, labels], tallies.coincidence.sum(axis=1))
+    return quotient(tallies.coincidence[labels, labels], tallies.coincidence.sum(axis=1))
 
 
 def _squared_distances(metric: str, q: int) -> np.ndarray:
@@ -288,13 +291,7 @@ def _form(p: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def _beyond_chance(observed: np.ndarray, expected: np.ndarray | float) -> np.ndarray:
-    return _ratio(observed - expected, 1 - expected)
-
-
-def _ratio(numerator: np.ndarray, denominator: np.ndarray | float) -> np.ndarray:
-    """The quotient, NaN where the denominator is 0 up to rounding."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(np.abs(denominator) > 1e-12, numerator / denominator, np.nan)
+    return quotient(observed - expected, 1 - expected)
 
 
 def coefficients(values: Sequence[float] = POINTS) -> dict[str, Measure]:
@@ -352,8 +349,9 @@ def verdict_patterns(verdicts: pl.DataFrame, *, by: Sequence[str] = ("model", "v
 
     verdicts: judge, question_id, check_id, verdict (null where ungraded) and, where there are several, model, variant
     and replicate; with whatever columns `by` names (tier, role, domain). Returns `by`, question_id, pattern (a JSON
-    object: judge to verdict) and checks, sorted. Ungraded verdicts are left out, never a label of their own. Raises
-    InputError when a judge has two verdicts on one check of one answer.
+    object: judge to verdict) and checks, sorted. Ungraded verdicts are left out, never a label of their own. Repeated
+    gradings meet by their number: grading 0 of one judge that of another, and what only one judge has is a verdict
+    alone. Raises InputError when a judge has two verdicts on one check of one grading.
 
     >>> verdicts = pl.DataFrame({"model": "m", "question_id": "q1", "check_id": ["c1", "c1", "c2", "c2"],
     ...                          "judge": ["a", "b", "a", "b"], "verdict": ["meets", "missing", "meets", None]})
@@ -414,8 +412,8 @@ def _read_patterns(patterns: pl.Series) -> tuple[np.ndarray, list[str], np.ndarr
 def verdict_tables(verdicts: pl.DataFrame, *, by: Sequence[str] = ("model", "variant")) -> pl.DataFrame:
     """Cross-tabulate every ordered pair of judges on each question: the shape of the mart `judge_pairs`.
 
-    verdicts, by: as in `verdict_patterns`. Returns `by`, question_id, judge_a, judge_b and n_00 ... n_33, n_ij the
-    checks on which a gave code i and b code j (0 meets ... 3 contradicts).
+    verdicts, by: as in `verdict_patterns`, gradings paired by their number. Returns `by`, question_id, judge_a, judge_b
+    and n_00 ... n_33, n_ij the checks on which a gave code i and b code j (0 meets ... 3 contradicts).
 
     >>> verdicts = pl.DataFrame({"question_id": "q1", "check_id": ["c1", "c1", "c2", "c2"],
     ...                          "judge": ["a", "b", "a", "b"], "verdict": ["meets", "missing", "meets", "meets"]})
@@ -429,7 +427,7 @@ def pattern_tables(patterns: pl.DataFrame) -> pl.DataFrame:
     """The tables of `verdict_tables` from patterns, at their grain."""
     codes, judges, rows = _read_patterns(patterns["pattern"])
     grain = [column for column in patterns.columns if column not in ("pattern", "checks")]
-    places, place = _number_rows(patterns, grain)
+    places, place = number_rows(patterns, grain)
     tables = [_empty_tables(places)]
     for a, b in permutations(range(len(judges)), 2):
         counts = _cross_tabulate(codes[rows, a], codes[rows, b], place, patterns["checks"].to_numpy(), len(places))
@@ -628,43 +626,18 @@ class _Cells:
 
 def _pattern_cells(patterns: pl.DataFrame, by: Sequence[str], questions: pl.DataFrame | None) -> _Cells:
     codes, _, rows = _read_patterns(patterns["pattern"])
-    groups, cell, shape = _locate(patterns, by, questions)
+    groups, cell, shape = locate_cells(patterns, by, questions)
     weight = patterns["checks"].to_numpy().astype(np.float64)
     sums = _add_up(cell, rows, weight, _tallies_of_patterns(codes), shape)
     return _Cells(groups, sums, questions is not None, _unpack, _describe_panel)
 
 
 def _table_cells(tables: pl.DataFrame, by: Sequence[str], questions: pl.DataFrame | None) -> _Cells:
-    once = tables.filter(pl.col("judge_a").cast(pl.String) < pl.col("judge_b").cast(pl.String))
-    if len(once) * 2 != len(tables):
-        raise InputError("tables must hold every pair of judges in both orders, as the mart judge_pairs does")
-    groups, cell, shape = _locate(once, [*by, *PAIR], questions)
+    once = each_pair_once(tables)
+    groups, cell, shape = locate_cells(once, [*by, *PAIR], questions)
     counts = once.select(TABLE_COLUMNS).to_numpy().astype(np.float64)
     sums = _add_up(cell, np.arange(len(once)), np.ones(len(once)), counts, shape)
     return _Cells(groups, sums, questions is not None, _unpack_table, _describe_pair)
-
-
-def _number_rows(frame: pl.DataFrame, columns: Sequence[str]) -> tuple[pl.DataFrame, np.ndarray]:
-    """The distinct rows of some columns, sorted, and which of them each row of the frame has."""
-    if not columns:
-        return pl.DataFrame(height=1), np.zeros(len(frame), dtype=np.int64)
-    distinct = frame.select(columns).unique().sort(columns)
-    numbered = distinct.with_row_index("row number")
-    joined = frame.select(columns).join(numbered, on=columns, how="left", nulls_equal=True, maintain_order="left")
-    return distinct, joined["row number"].to_numpy().astype(np.int64)
-
-
-def _locate(
-    frame: pl.DataFrame, by: Sequence[str], questions: pl.DataFrame | None
-) -> tuple[pl.DataFrame, np.ndarray, tuple[int, int]]:
-    """The groups of a frame, the cell (group, cluster) of each row, and how many groups and clusters there are."""
-    groups, group = _number_rows(frame, by)
-    ids = frame["question_id"].cast(pl.String)
-    names = ids.unique().sort()
-    labels = None if questions is None else question_clusters(questions, names.to_list())
-    codes, clusters = cluster_codes(len(names), labels)
-    question = ids.cast(pl.Enum(names)).to_physical().to_numpy()
-    return groups, group * clusters + codes[question], (len(groups), clusters)
 
 
 def _add_up(
@@ -732,9 +705,7 @@ def _linearised_error(cells: _Cells, measures: Mapping[str, Measure]) -> np.ndar
     """Standard errors: the derivative along the sums of each cluster, by a complex step; squared and added up."""
     stepped = cells.sums.sum(axis=2, keepdims=True) + 1j * _STEP * cells.sums
     influence = _measure(cells.read(stepped), measures).imag / _STEP
-    with np.errstate(invalid="ignore", divide="ignore"):
-        factor = cells.sizes / (cells.sizes - 1.0)
-        return np.where(cells.sizes > 1, np.sqrt(factor * (influence**2).sum(axis=2)), np.nan)
+    return clustered_error(influence, cells.sizes, axis=2)
 
 
 def _tidy(cells: _Cells, names: list[str], columns: dict[str, np.ndarray], undefined: np.ndarray) -> pl.DataFrame:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from gamut_analysis.intervals import LEVEL, question_clusters, ratio_intervals, wilson_interval
+from gamut_analysis.intervals import LEVEL, clusters_of, ratio_intervals, share_intervals
 from gamut_analysis.vocabulary import VARIANTS, VERDICTS
 
 IMPLICATIONS = (
@@ -327,9 +327,9 @@ def _rates(
         pl.col("opportunities", "broken", "undecided").fill_null(0), pl.col("role_inferred").fill_null(False)
     )
     ids = counted["question_id"].unique().sort().to_list()
-    clusters = None if questions is None or not ids else question_clusters(questions, ids)
-    table = {name: _spread(counted, ids, groups.height, name) for name in ("broken", "opportunities")}
-    result = _as_share(ratio_intervals(table["broken"], table["opportunities"], clusters=clusters, level=level), level)
+    above, below = (_spread(counted, ids, groups.height, name) for name in ("broken", "opportunities"))
+    rates = ratio_intervals(above, below, clusters=clusters_of(questions, ids), level=level)
+    result = share_intervals(rates, level=level)
     never = pl.when(pl.col("opportunities") == 0).then(
         pl.lit("nothing could be broken: no premise was met and decided")
     )
@@ -350,19 +350,3 @@ def _spread(counted: pl.DataFrame, ids: list[str], width: int, name: str) -> np.
     rows = counted["question_id"].cast(pl.Enum(ids)).to_physical().to_numpy()
     matrix[rows, counted["column"].to_numpy()] = counted[name].to_numpy()
     return matrix
-
-
-def _as_share(result: pl.DataFrame, level: float) -> pl.DataFrame:
-    """Replace t intervals by Wilson's with the effective number of trials, which cannot leave [0, 1].
-
-    At a rate of 0 or 1, where no spread is seen, every cluster counts as one trial.
-    """
-    from scipy.special import ndtri, stdtrit
-
-    share, error, clusters = (result[name].to_numpy() for name in ("estimate", "standard_error", "clusters"))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        effective = np.where(error > 0, share * (1 - share) / error**2, clusters)
-        t = stdtrit(np.maximum(clusters - 1, 1), (1 + level) / 2)
-        trials = np.where(clusters > 1, effective * (ndtri((1 + level) / 2) / t) ** 2, np.nan)
-        low, high = wilson_interval(share * trials, trials, level=level)
-    return result.with_columns(pl.Series(name, bound).fill_nan(None) for name, bound in (("low", low), ("high", high)))

@@ -17,13 +17,14 @@ from gamut_analysis.errors import UnknownName
 from gamut_analysis.intervals import (
     LEVEL,
     cluster_sums,
+    clustered_error,
+    clusters_of,
     few_clusters_warning,
     mean_intervals,
     no_interval_reason,
-    question_clusters,
     ratio_intervals,
+    share_intervals,
     t_interval,
-    wilson_interval,
 )
 from gamut_analysis.scoring import ANSWER, LOSSES, Scoring
 from gamut_analysis.vocabulary import VERDICTS
@@ -74,7 +75,7 @@ def verdict_rates(
 
 def _rates(totals: pl.DataFrame, keys: list[str], questions: pl.DataFrame | None, level: float) -> pl.DataFrame:
     groups, ids, table = _spread(totals, keys, [*VERDICTS, "checks", "ungraded"])
-    clusters = _clusters(ids, questions)
+    clusters = clusters_of(questions, ids)
     checks = np.where(table["checks"] > 0, table["checks"], np.nan)
     sizes = groups.with_columns(
         pl.Series("checks", np.nansum(table["checks"], axis=0)).cast(pl.Int64),
@@ -89,7 +90,9 @@ def _rates(totals: pl.DataFrame, keys: list[str], questions: pl.DataFrame | None
                 pl.lit(verdict, dtype=_VERDICT).alias("verdict"),
                 pl.lit(rate, dtype=pl.Enum(RATES)).alias("rate"),
             ]
-            parts.append(pl.concat([sizes.with_columns(labels), _as_share(result, level)], how="horizontal"))
+            parts.append(
+                pl.concat([sizes.with_columns(labels), share_intervals(result, level=level)], how="horizontal")
+            )
     unknown = pl.when(pl.col("checks") == 0).then(pl.lit("no graded check")).otherwise("reason").alias("reason")
     return (
         pl.concat(parts)
@@ -112,25 +115,11 @@ def negative_share(
 
     def shares(part: pl.DataFrame) -> pl.DataFrame:
         groups, ids, table = _spread(part, keys, ["below"])
-        result = mean_intervals(table["below"], clusters=_clusters(ids, questions), level=level)
+        result = mean_intervals(table["below"], clusters=clusters_of(questions, ids), level=level)
         negative = pl.Series("negative", np.nansum(table["below"], axis=0)).cast(pl.Int64)
-        return pl.concat([groups.with_columns(negative), _as_share(result, level)], how="horizontal")
+        return pl.concat([groups.with_columns(negative), share_intervals(result, level=level)], how="horizontal")
 
     return _by_series(below, keys, shares, []).select(*keys, "negative", *_INTERVAL)
-
-
-def _as_share(result: pl.DataFrame, level: float) -> pl.DataFrame:
-    """Replace t intervals by Wilson's with the effective number of trials, which cannot leave [0, 1]."""
-    from scipy.special import ndtri, stdtrit
-
-    share, error, clusters = (result[name].to_numpy() for name in ("estimate", "standard_error", "clusters"))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        effective = np.where(error > 0, share * (1 - share) / error**2, clusters)
-        t = stdtrit(np.maximum(clusters - 1, 1), (1 + level) / 2)
-        trials = np.where(clusters > 1, effective * (ndtri((1 + level) / 2) / t) ** 2, np.nan)
-        low, high = wilson_interval(share * trials, trials, level=level)
-    bounds = [pl.Series(name, bound).fill_nan(None) for name, bound in (("low", low), ("high", high))]
-    return result.with_columns(bounds).select(_INTERVAL)
 
 
 # --- points -----------------------------------------------------------------------------------------------------------
@@ -231,7 +220,7 @@ def _lost(
     totals: pl.DataFrame, series: list[str], keys: list[str], questions: pl.DataFrame | None, level: float
 ) -> pl.DataFrame:
     groups, ids, table = _spread(totals, keys, list(LOSSES))
-    clusters = _clusters(ids, questions)
+    clusters = clusters_of(questions, ids)
     owners, _, scored = _spread(
         totals.select(*series, "question_id").unique().with_columns(pl.lit(1.0).alias("scored")), series, ["scored"]
     )
@@ -296,15 +285,14 @@ def _ratios(
     totals: pl.DataFrame, keys: list[str], columns: tuple[str, str], questions: pl.DataFrame | None, level: float
 ) -> pl.DataFrame:
     groups, ids, table = _spread(totals, keys, list(columns))
-    clusters = _clusters(ids, questions)
+    clusters = clusters_of(questions, ids)
     used = ~np.isnan(table[columns[0]])
     above, below = (np.nan_to_num(table[name]) for name in columns)
     units = (cluster_sums(used.astype(np.int64), clusters) > 0).sum(axis=0)
     n, above_sum, below_sum = used.sum(axis=0), above.sum(axis=0), below.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         log = np.log(above_sum / below_sum)
-        deviation = cluster_sums(above / above_sum - below / below_sum, clusters)
-        error = np.sqrt(units / (units - 1) * (deviation**2).sum(axis=0))
+        error = clustered_error(cluster_sums(above / above_sum - below / below_sum, clusters), units)
         low, high = t_interval(log, error, units, level=level)
         estimate = np.where(below_sum > 0, above_sum / below_sum, np.nan)
         bounds = [np.where((above_sum > 0) & (below_sum > 0), np.exp(bound), np.nan) for bound in (low, high)]
@@ -357,7 +345,7 @@ def loss_readings(
 
     def means(part: pl.DataFrame) -> pl.DataFrame:
         groups, ids, table = _spread(part, _SERIES, [f"{reading} {verdict}" for reading, verdict in columns])
-        clusters = _clusters(ids, questions)
+        clusters = clusters_of(questions, ids)
         return pl.concat(
             pl.concat(
                 [
@@ -537,7 +525,7 @@ def dead_share(
         pl.concat(
             [
                 groups.with_columns(pl.lit(kind, dtype=pl.Enum(DEAD)).alias("dead"), size),
-                _as_share(ratio_intervals(table[kind], table["checks"], level=level), level),
+                share_intervals(ratio_intervals(table[kind], table["checks"], level=level), level=level),
             ],
             how="horizontal",
         )
@@ -613,12 +601,6 @@ def _with_columns(frame: pl.DataFrame, names: Sequence[str], questions: pl.DataF
         return frame
     one_each = questions.select("question_id", *lacking).unique("question_id", keep="first", maintain_order=True)
     return frame.join(one_each, on="question_id", how="left")
-
-
-def _clusters(ids: list[str], questions: pl.DataFrame | None) -> np.ndarray | None:
-    if questions is None or "cluster" not in questions.columns:
-        return None
-    return question_clusters(questions, ids)
 
 
 def _by_series(

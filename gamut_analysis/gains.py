@@ -19,17 +19,20 @@ from gamut_analysis.intervals import (
     bca_interval,
     cluster_codes,
     cluster_sums,
+    clustered_error,
+    clusters_of,
     few_clusters_warning,
     jackknife_means,
     max_t,
+    mean_covariance,
     mean_intervals,
     no_interval_reason,
     percentile_interval,
     permutation_p,
-    question_clusters,
     resample_counts,
     resample_means,
     score_matrix,
+    scored_means,
     signs_for,
     t_interval,
 )
@@ -119,7 +122,7 @@ def gain_parts(
             for name, values in (("text", pairs.text), ("multimodal", pairs.multimodal), ("matched", pairs.matched))
         },
     }
-    means = {name: _means(values) for name, values in tables.items()}
+    means = {name: scored_means(values) for name, values in tables.items()}
     influence = {name: _influence(values, means[name]) for name, values in tables.items()}
     rows = []
     for part, signs in PARTS.items():
@@ -220,7 +223,8 @@ def gain_homogeneity(
         reason = "no question has both variants for every model"
     elif units <= count:
         reason = f"{units} questions or clusters for {count} models: too few for the test"
-    mean, covariance = _mean_and_covariance(gains, clusters) if reason is None else (np.zeros(count), np.eye(count))
+    mean = gains.mean(axis=0) if reason is None else np.zeros(count)
+    covariance = mean_covariance(gains, clusters=clusters) if reason is None else np.eye(count)
     contrast = (np.eye(count) - 1 / max(count, 1))[:-1]
     middle = contrast @ covariance @ contrast.T
     if reason is None and np.linalg.cond(middle) > 1e12:
@@ -347,7 +351,7 @@ def rank_shifts(scores: pl.DataFrame, matched: pl.DataFrame, *, judge: str) -> p
     """
     pairs = _paired(scores, matched, judge, None)
     before, after, _ = pairs.of_all_models()
-    means = {name: _means(values) for name, values in ((MULTIMODAL, before), (TEXT_ONLY, after))}
+    means = {name: scored_means(values) for name, values in ((MULTIMODAL, before), (TEXT_ONLY, after))}
     table = pl.DataFrame(
         {"model": pairs.models, **{name: pl.Series(values).fill_nan(None) for name, values in means.items()}}
     )
@@ -426,8 +430,7 @@ def _paired(scores: pl.DataFrame, matched: pl.DataFrame, judge: str, questions: 
         full = np.full((len(ids), len(models)), np.nan)
         full[np.ix_(np.searchsorted(ids, asked), np.searchsorted(models, names))] = values
         aligned.append(full)
-    clusters = None if questions is None or "cluster" not in questions.columns else question_clusters(questions, ids)
-    return _Paired(models, ids, aligned[0], aligned[1], aligned[2], clusters)
+    return _Paired(models, ids, aligned[0], aligned[1], aligned[2], clusters_of(questions, ids))
 
 
 def _matrix(
@@ -452,12 +455,6 @@ def _unpaired(reason: pl.Expr) -> pl.Expr:
 # --- means ------------------------------------------------------------------------------------------------------------
 
 
-def _means(values: np.ndarray) -> np.ndarray:
-    scored = ~np.isnan(values)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(scored, values, 0.0).sum(axis=0) / scored.sum(axis=0)
-
-
 def _influence(values: np.ndarray, means: np.ndarray) -> np.ndarray:
     """What each question contributes to the error of the mean of its column: (v - mean)/n, 0 where unscored."""
     scored = ~np.isnan(values)
@@ -470,10 +467,7 @@ def _mean_rows(
     """Estimate, clustered interval, counts and remarks of a sum of means, one row a model."""
     n = entering.sum(axis=0)
     units = (cluster_sums(entering.astype(np.int64), clusters) > 0).sum(axis=0)
-    sums = cluster_sums(deviation, clusters)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        error = np.sqrt(units / (units - 1) * (sums**2).sum(axis=0))
-    error = np.where(np.isnan(estimate) | (units < 2), np.nan, error)
+    error = np.where(np.isnan(estimate), np.nan, clustered_error(cluster_sums(deviation, clusters), units))
     low, high = t_interval(estimate, error, units, level=level)
     missing = "not scored in both variants"
     reasons = [
@@ -507,14 +501,6 @@ def _flipped_t(sums: np.ndarray, sizes: np.ndarray, signs: np.ndarray) -> np.nda
     cross = signs @ (sums * sizes).astype(np.float32)
     square = (sums**2).sum(axis=0) - 2 * mean * cross + mean**2 * (sizes**2).sum(axis=0)
     return mean / np.sqrt(units / (units - 1) * np.maximum(square, 0)) * total
-
-
-def _mean_and_covariance(values: np.ndarray, clusters: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Column means and their clustered covariance (CR1)."""
-    mean = values.mean(axis=0)
-    residuals = cluster_sums(values - mean, clusters)
-    units = len(residuals)
-    return mean, units / (units - 1) * residuals.T @ residuals / len(values) ** 2
 
 
 # --- homogeneity ------------------------------------------------------------------------------------------------------

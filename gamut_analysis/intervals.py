@@ -14,6 +14,7 @@ import polars as pl
 
 from gamut_analysis.errors import InputError, UnknownName
 
+PAIR = ("judge_a", "judge_b")
 LEVEL = 0.95
 REPLICATES = 10_000
 SEED = 0
@@ -24,6 +25,8 @@ _BLOCK = 50
 # Means from single-precision products are off by up to 4e-7, so closer ones tie. Fewer than one draw in a thousand of
 # models that do differ comes that close.
 TIE = 1e-6
+# Means in double precision that differ by less are equal: sums of the same scores in another order.
+EQUAL = 1e-12
 
 Clusters = Sequence[str] | np.ndarray | pl.Series | None
 
@@ -117,7 +120,7 @@ def resample_means(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """
     values = np.asarray(values, dtype=np.float64)
     scored = ~np.isnan(values)
-    centre = _column_means(values, scored)
+    centre = scored_means(values)
     # Values near zero keep the rounding of single precision far below any difference that matters.
     centred = np.where(scored, values - centre, 0.0).astype(np.float32)
     if scored.all():
@@ -140,9 +143,15 @@ def jackknife_means(values: np.ndarray, *, clusters: Clusters = None) -> np.ndar
         return (sums.sum(axis=0) - sums) / (sizes.sum(axis=0) - sizes)
 
 
-def _column_means(values: np.ndarray, scored: np.ndarray) -> np.ndarray:
+def scored_means(values: np.ndarray, *, axis: int = 0) -> np.ndarray:
+    """Means of what is scored along an axis: NaN is left out, and stands where nothing is scored.
+
+    >>> scored_means(np.array([[0.0, np.nan], [1.0, np.nan]])).tolist()
+    [0.5, nan]
+    """
+    scored = ~np.isnan(values)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(scored, values, 0.0).sum(axis=0) / scored.sum(axis=0)
+        return np.where(scored, values, 0.0).sum(axis=axis) / scored.sum(axis=axis)
 
 
 # --- intervals --------------------------------------------------------------------------------------------------------
@@ -243,25 +252,10 @@ def mean_intervals(values: np.ndarray, *, clusters: Clusters = None, level: floa
     """
     values = np.asarray(values, dtype=np.float64)
     scored = ~np.isnan(values)
-    estimate = _column_means(values, scored)
+    estimate = scored_means(values)
     residuals = cluster_sums(np.where(scored, values - estimate, 0.0), clusters)
     units = (cluster_sums(scored.astype(np.int64), clusters) > 0).sum(axis=0)
     return _linearised_frame(estimate, residuals, scored.sum(axis=0), units, scored.sum(axis=0), level)
-
-
-def ratio_interval(
-    numerator: np.ndarray, denominator: np.ndarray, *, clusters: Clusters = None, level: float = LEVEL
-) -> dict[str, Any]:
-    """A pooled rate (ratio of sums over questions) with its linearised, clustered standard error: one row as a dict.
-
-    The first (only) row of `ratio_intervals`. Example: 12 of 26 checks over three questions.
-
-    >>> row = ratio_interval(np.array([3.0, 1.0, 8.0]), np.array([4.0, 2.0, 20.0]))
-    >>> round(row["estimate"], 4), row["n"], round(row["standard_error"], 4)
-    (0.4615, 3, 0.0796)
-    """
-    columns = (np.asarray(values, dtype=np.float64).reshape(-1, 1) for values in (numerator, denominator))
-    return ratio_intervals(*columns, clusters=clusters, level=level).row(0, named=True)
 
 
 def ratio_intervals(
@@ -275,8 +269,9 @@ def ratio_intervals(
     Source: Cochran 1977, section 6.4, with the clustered factor of Cameron & Miller 2015.
     Measured at 95 %, 300 questions (4,000 worlds): 93.9 for a bunched rate of 5 %, 95.2 for one of 40 %.
 
-    >>> ratio_intervals(np.array([[1.0], [1.0]]), np.array([[2.0], [2.0]]))["estimate"].to_list()
-    [0.5]
+    >>> rows = ratio_intervals(np.array([[3.0], [1.0], [8.0]]), np.array([[4.0], [2.0], [20.0]]))
+    >>> rows.select(pl.col("estimate", "standard_error").round(4), "n").row(0)
+    (0.4615, 0.0796, 3)
     """
     numerator, denominator = np.asarray(numerator, dtype=np.float64), np.asarray(denominator, dtype=np.float64)
     used = ~np.isnan(numerator) & (np.nan_to_num(denominator) > 0)
@@ -293,8 +288,7 @@ def _linearised_frame(
 ) -> pl.DataFrame:
     """Turn cluster sums of residuals into one row of estimate, interval, counts and remarks for each column."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        error = np.sqrt(units / (units - 1) * (residuals**2).sum(axis=0)) / total
-    error = np.where(units > 1, error, np.nan)
+        error = clustered_error(residuals, units) / total
     low, high = t_interval(estimate, error, units, level=level)
     counts = list(zip(n.tolist(), units.tolist(), strict=True))
     return pl.DataFrame(
@@ -309,6 +303,55 @@ def _linearised_frame(
             "reason": pl.Series([no_interval_reason(n, units) for n, units in counts], dtype=pl.String),
         }
     ).with_columns(pl.col("estimate", "low", "high", "standard_error").fill_nan(None))
+
+
+def clustered_error(influence: np.ndarray, clusters: np.ndarray, *, axis: int = 0) -> np.ndarray:
+    """Standard error from how far each cluster moves an estimate: sqrt(G/(G-1) sum of squares), NaN for G < 2.
+
+    influence (..., clusters, ...) has a cluster a place along the axis, 0 for those that do not enter; clusters (...)
+    counts those that do. Source: Cameron & Miller 2015 (CR1).
+
+    >>> clustered_error(np.array([0.1, -0.1]), np.array(2)).item()
+    0.2
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        error = np.sqrt(clusters / (clusters - 1) * (influence**2).sum(axis=axis))
+    return np.where(clusters > 1, error, np.nan)
+
+
+def mean_covariance(values: np.ndarray, *, clusters: Clusters = None) -> np.ndarray:
+    """Clustered covariance of column means that have no gaps: G/(G-1) E'E / n^2, E the residuals summed by cluster.
+
+    Source: Cameron & Miller 2015 (CR1). Its diagonal holds the squared standard errors of `mean_intervals`.
+
+    >>> mean_covariance(np.array([[0.0, 1.0], [1.0, 0.0]])).tolist()
+    [[0.25, -0.25], [-0.25, 0.25]]
+    """
+    residuals = cluster_sums(values - values.mean(axis=0), clusters)
+    units = len(residuals)
+    return units / (units - 1) * residuals.T @ residuals / len(values) ** 2
+
+
+def share_intervals(shares: pl.DataFrame, *, level: float = LEVEL) -> pl.DataFrame:
+    """Rows of `mean_intervals` or `ratio_intervals` that are shares, with Wilson's intervals, which stay in [0, 1].
+
+    Formula: Wilson's interval for the effective number of trials p(1 - p)/SE^2, times (z/t)^2 for few clusters. At a
+    share of 0 or 1, where no spread is seen, every cluster counts as one trial.
+    Source: Korn & Graubard 1998, Survey Methodology 24:193.
+
+    >>> rows = mean_intervals(np.array([[0.0], [0.0], [0.0], [0.0]]))
+    >>> share_intervals(rows).select("low", pl.col("high").round(3)).row(0)
+    (0.0, 0.717)
+    """
+    from scipy.special import ndtri, stdtrit
+
+    share, error, clusters = (shares[name].to_numpy() for name in ("estimate", "standard_error", "clusters"))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        effective = np.where(error > 0, share * (1 - share) / error**2, clusters)
+        t = stdtrit(np.maximum(clusters - 1, 1), (1 + level) / 2)
+        trials = np.where(clusters > 1, effective * (ndtri((1 + level) / 2) / t) ** 2, np.nan)
+        low, high = wilson_interval(share * trials, trials, level=level)
+    return shares.with_columns(pl.Series("low", low).fill_nan(None), pl.Series("high", high).fill_nan(None))
 
 
 def wilson_interval(
@@ -394,6 +437,14 @@ def signs_for(n: int, *, replicates: int = REPLICATES, seed: int = SEED, cluster
 
 def _as_signs(bits: np.ndarray) -> np.ndarray:
     return (2 * bits.astype(np.int8) - 1).astype(np.float32)
+
+
+def flipped_sums(sums: np.ndarray, signs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Observed and flipped sum D / sqrt(sum D^2) of each column of cluster sums; 0 where nothing differs."""
+    length = np.sqrt((sums**2).sum(axis=0))
+    scale = np.where(length > EQUAL, 1 / np.maximum(length, EQUAL), 0.0)
+    unit = sums * scale
+    return unit.sum(axis=0), signs @ unit.astype(np.float32)
 
 
 def permutation_p(observed: np.ndarray, draws: np.ndarray) -> np.ndarray:
@@ -507,7 +558,7 @@ def score_matrix(
     return models, questions, matrix
 
 
-def question_clusters(questions: pl.DataFrame, question_ids: Sequence[str]) -> np.ndarray:
+def question_clusters(questions: pl.DataFrame, question_ids: Sequence[str] | pl.Series) -> np.ndarray:
     """The cluster of each question id, from a frame with question_id and cluster; a question without one is its own.
 
     >>> table = pl.DataFrame({"question_id": ["q1", "q2"], "cluster": ["fern", "fern"]})
@@ -519,6 +570,78 @@ def question_clusters(questions: pl.DataFrame, question_ids: Sequence[str]) -> n
     known = named.group_by("question_id").agg(pl.col("cluster").min())
     joined = wanted.join(known, on="question_id", how="left", maintain_order="left")
     return joined.select(pl.coalesce("cluster", "question_id")).to_series().to_numpy()
+
+
+def clusters_of(questions: pl.DataFrame | None, question_ids: Sequence[str] | pl.Series) -> np.ndarray | None:
+    """The clusters of these questions, None where no frame says that some share one.
+
+    >>> clusters_of(None, ["q1", "q2"]) is None
+    True
+    """
+    if questions is None or "cluster" not in questions.columns:
+        return None
+    return question_clusters(questions, question_ids)
+
+
+def number_rows(frame: pl.DataFrame, columns: Sequence[str]) -> tuple[pl.DataFrame, np.ndarray]:
+    """The distinct rows of some columns, sorted, and which of them each row of the frame has.
+
+    >>> distinct, row = number_rows(pl.DataFrame({"tier": ["b", "a", "b"]}), ["tier"])
+    >>> distinct["tier"].to_list(), row.tolist()
+    (['a', 'b'], [1, 0, 1])
+    """
+    if not columns:
+        return pl.DataFrame(height=1), np.zeros(len(frame), dtype=np.int64)
+    distinct = frame.select(columns).unique().sort(columns)
+    numbered = distinct.with_row_index("row number")
+    joined = frame.select(columns).join(numbered, on=columns, how="left", nulls_equal=True, maintain_order="left")
+    return distinct, joined["row number"].to_numpy().astype(np.int64)
+
+
+def locate_cells(
+    frame: pl.DataFrame, by: Sequence[str], questions: pl.DataFrame | None
+) -> tuple[pl.DataFrame, np.ndarray, tuple[int, int]]:
+    """The groups of a frame, the cell (group, cluster) of each row, and how many groups and clusters there are.
+
+    Cells are numbered group by group: group * clusters + cluster.
+
+    >>> frame = pl.DataFrame({"tier": ["a", "b", "b"], "question_id": ["q1", "q1", "q2"]})
+    >>> groups, cell, shape = locate_cells(frame, ["tier"], None)
+    >>> cell.tolist(), shape
+    ([0, 2, 3], (2, 2))
+    """
+    groups, group = number_rows(frame, by)
+    ids = frame["question_id"].cast(pl.String)
+    names = ids.unique().sort()
+    codes, clusters = cluster_codes(len(names), clusters_of(questions, names))
+    question = ids.cast(pl.Enum(names)).to_physical().to_numpy()
+    return groups, group * clusters + codes[question], (len(groups), clusters)
+
+
+def of_variant(scores: pl.DataFrame, variant: str) -> pl.DataFrame:
+    """The rows of one variant. Raises UnknownName for one that the frame does not have."""
+    known = sorted(scores["variant"].cast(pl.String).unique().drop_nulls().to_list())
+    if variant not in known:
+        raise UnknownName(f"unknown variant {variant!r}; known: {', '.join(known) or 'none'}")
+    return scores.filter(pl.col("variant").cast(pl.String) == variant)
+
+
+def each_pair_once(tables: pl.DataFrame) -> pl.DataFrame:
+    """The tables of judges whose names are in order. Raises InputError unless every pair is there in both orders."""
+    once = tables.filter(pl.col("judge_a").cast(pl.String) < pl.col("judge_b").cast(pl.String))
+    if len(once) * 2 != len(tables):
+        raise InputError("tables must hold every pair of judges in both orders, as the mart judge_pairs does")
+    return once
+
+
+def quotient(numerator: np.ndarray, denominator: np.ndarray | float) -> np.ndarray:
+    """The quotient, NaN where the denominator is 0 up to rounding.
+
+    >>> quotient(np.array([1.0, 1.0]), np.array([2.0, 0.0])).tolist()
+    [0.5, nan]
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(np.abs(denominator) > EQUAL, numerator / denominator, np.nan)
 
 
 def _one_judge(scores: pl.DataFrame, judge: str, variant: str) -> pl.DataFrame:

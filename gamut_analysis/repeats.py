@@ -13,13 +13,13 @@ import polars as pl
 from gamut_analysis.intervals import (
     LEVEL,
     cluster_sums,
+    clusters_of,
     few_clusters_warning,
     mean_interval,
     no_interval_reason,
-    question_clusters,
-    ratio_interval,
+    ratio_intervals,
+    share_intervals,
     t_interval,
-    wilson_interval,
 )
 
 STATISTICS = ("sd", "change", "error", "share")
@@ -73,7 +73,7 @@ def changed_verdicts(
     summed = checks.group_by(*kept).agg((pl.col("given") > 1).sum().alias("changed"), pl.len().alias("n")).sort(*kept)
     rows = [
         _key(part, by)
-        | _as_share(_ratio_row(part, "changed", "n", questions, level), level)
+        | share_intervals(_ratio(part, "changed", "n", questions, level), level=level).row(0, named=True)
         | {"changed": int(part["changed"].sum())}
         for part in _parts(summed, by)
     ]
@@ -121,37 +121,21 @@ def against_others(
     summed = both.group_by("judge", "question_id").agg(pl.col(statistics).sum(), pl.len().alias("n"))
     rows = []
     for part in _parts(summed.sort("judge", "question_id"), ["judge"]):
-        itself, other, difference = (_ratio_row(part, name, "n", questions, level) for name in statistics)
-        told = (_as_share(itself, level), _as_share(other, level), _settled(difference))
+        itself, other, difference = (_ratio(part, name, "n", questions, level) for name in statistics)
+        shares = share_intervals(pl.concat([itself, other]), level=level).to_dicts()
+        told = (*shares, _settled(difference.row(0, named=True)))
         rows += [
             {"judge": part["judge"][0], "statistic": name} | row for name, row in zip(statistics, told, strict=True)
         ]
     return pl.DataFrame(rows, schema={"judge": pl.String, "statistic": pl.String, **_REPORT})
 
 
-def _ratio_row(
-    part: pl.DataFrame, above: str, below: str, questions: pl.DataFrame | None, level: float
-) -> dict[str, Any]:
-    """A ratio of sums over questions as the numbers of a report; n is the sum below."""
-    numerator, denominator = part[above].to_numpy(), part[below].to_numpy()
-    row = ratio_interval(numerator, denominator, clusters=_clusters(part, questions), level=level)
-    return row | {"n": int(denominator.sum())}
-
-
-def _as_share(row: dict[str, Any], level: float) -> dict[str, Any]:
-    """The row with Wilson's interval for the effective number of trials, which cannot leave [0, 1].
-
-    At a share of 0 or 1, where no spread is seen, every cluster counts as one trial.
-    """
-    from scipy.special import ndtri, stdtrit
-
-    share, error, clusters = row["estimate"], row["standard_error"], row["clusters"]
-    if clusters < 2:
-        return row
-    effective = share * (1 - share) / error**2 if error > 0 else clusters
-    trials = effective * (ndtri((1 + level) / 2) / stdtrit(clusters - 1, (1 + level) / 2)) ** 2
-    low, high = wilson_interval(share * trials, trials, level=level)
-    return row | {"low": float(low), "high": float(high)}
+def _ratio(part: pl.DataFrame, above: str, below: str, questions: pl.DataFrame | None, level: float) -> pl.DataFrame:
+    """A ratio of sums over questions as a row of `ratio_intervals`; n is the sum below."""
+    numerator, denominator = (part[name].to_numpy().reshape(-1, 1) for name in (above, below))
+    clusters = clusters_of(questions, part["question_id"])
+    row = ratio_intervals(numerator, denominator, clusters=clusters, level=level)
+    return row.with_columns(n=pl.lit(int(denominator.sum())))
 
 
 # --- scores -----------------------------------------------------------------------------------------------------------
@@ -193,7 +177,7 @@ def score_repeats(scores: pl.DataFrame, *, questions: pl.DataFrame | None = None
     rows = [
         {"model": part["model"][0], "statistic": name} | row
         for part in _parts(repeated, ["model"])
-        for name, row in _moves(part, _clusters(part, questions), level).items()
+        for name, row in _moves(part, clusters_of(questions, part["question_id"]), level).items()
     ]
     return pl.DataFrame(rows, schema={"model": scores.schema["model"], "statistic": pl.String, **_REPORT})
 
@@ -204,7 +188,7 @@ def _mean_difference() -> pl.Expr:
     return 2 * ((2 * place - k - 1) * pl.col("score").sort()).sum() / (k * (k - 1))
 
 
-def _moves(part: pl.DataFrame, clusters: np.ndarray, level: float) -> dict[str, dict[str, Any]]:
+def _moves(part: pl.DataFrame, clusters: np.ndarray | None, level: float) -> dict[str, dict[str, Any]]:
     """The statistics of one model: rows of question, mean, variance, change and gradings."""
     variance = part["variance"].to_numpy()
     sd = _root(_settled(mean_interval(variance, clusters=clusters, level=level)))
@@ -225,7 +209,7 @@ def _root(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _share_row(
-    means: np.ndarray, variance: np.ndarray, gradings: np.ndarray, clusters: np.ndarray, level: float
+    means: np.ndarray, variance: np.ndarray, gradings: np.ndarray, clusters: np.ndarray | None, level: float
 ) -> dict[str, Any]:
     """The share of grading in the variance of one grading's scores, with its jackknife interval."""
     parts = np.column_stack([np.ones_like(means), means, means**2, variance, variance / gradings])
@@ -265,12 +249,6 @@ def _parts(frame: pl.DataFrame, by: Sequence[str]) -> list[pl.DataFrame]:
 def _key(part: pl.DataFrame, by: Sequence[str]) -> dict[str, Any]:
     """What the rows of a group have in common."""
     return {name: part[name][0] for name in by}
-
-
-def _clusters(part: pl.DataFrame, questions: pl.DataFrame | None) -> np.ndarray:
-    """What is resampled together: the cluster of each row's question, else the question itself."""
-    ids = part["question_id"].cast(pl.String)
-    return ids.to_numpy() if questions is None else question_clusters(questions, ids.to_list())
 
 
 def _settled(row: Mapping[str, Any]) -> dict[str, Any]:

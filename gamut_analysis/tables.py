@@ -226,22 +226,24 @@ def tier_role_counts(database: Path, *, variant: str, judge: str) -> pl.DataFram
 
     Checks of answers that are empty or could not be had are counted as the mart counts them.
     """
-    return _query(database, "role_counts", {"variant": variant, "judge": judge})
+    return _counts(database, "placed_by_role", variant=variant, judge=judge).drop("item_tier")
 
 
 def item_role_counts(database: Path, *, variant: str, judge: str) -> pl.DataFrame:
     """Verdict counts of one judge and variant by tier, role and the tier of the item that the check was made from."""
-    return _query(database, "item_role_counts", {"variant": variant, "judge": judge})
+    return _counts(database, "placed_by_item", variant=variant, judge=judge)
 
 
 def matched_counts(database: Path, *, judge: str) -> pl.DataFrame:
     """Multimodal counts of one judge on the checks that the text-only rubric has too, shaped like verdict_counts."""
-    return _query(database, "matched_counts", {"judge": judge})
+    return _counts(database, "placed_in_both", variant="multimodal", judge=judge).drop("role", "item_tier")
 
 
 def check_verdicts(database: Path, *, model: str, variant: str) -> pl.DataFrame:
     """Every verdict on one model's answers with the check's text, tier and role: what a reader opens to see why."""
-    return _query(database, "check_verdicts", {"variant": variant, "model": model})
+    with connect(database) as connection:
+        params = {"variant": variant, "model": model}
+        return _as_frame(connection.sql(_sql("queries", "check_verdicts"), params=params))
 
 
 def describe(database: Path) -> dict[str, pl.DataFrame]:
@@ -265,9 +267,11 @@ def _sql(folder: str, name: str) -> str:
     return (paths.SQL / folder / f"{name}.sql").read_text(encoding="utf-8")
 
 
-def _query(database: Path, name: str, params: dict[str, str]) -> pl.DataFrame:
+def _counts(database: Path, placed: str, *, variant: str, judge: str) -> pl.DataFrame:
+    """Verdict counts of one judge and variant over the checks that a query places."""
     with connect(database) as connection:
-        return _as_frame(connection.sql(_sql("queries", name), params=params))
+        connection.execute(f"create temp table placed as\n{_sql('queries', placed)}", {"variant": variant})
+        return _as_frame(connection.sql(_sql("queries", "counts"), params={"variant": variant, "judge": judge}))
 
 
 def _select(

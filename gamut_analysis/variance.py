@@ -18,11 +18,14 @@ import polars as pl
 from gamut_analysis.errors import InputError, UnknownName
 from gamut_analysis.intervals import (
     LEVEL,
+    PAIR,
     SEED,
-    cluster_codes,
+    clustered_error,
     few_clusters_warning,
+    locate_cells,
     no_interval_reason,
-    question_clusters,
+    of_variant,
+    quotient,
     t_interval,
 )
 
@@ -41,7 +44,6 @@ JUDGE_NUMBERS = (1, 2, 3, 5, 10)
 
 # Rows that a dense mixed model is fitted to; beyond, questions are drawn. Its time grows with the cube of the rows.
 REML_ROWS = 300
-PAIR = ("judge_a", "judge_b")
 _SCHEMA = {
     "judge_a": pl.String,
     "judge_b": pl.String,
@@ -508,12 +510,12 @@ def intraclass_correlations(summed: Moments) -> dict[str, np.ndarray]:
     n, k = summed.n, len(summed.sums)
     between, judges, error, within = target_mean_squares(summed)
     return {
-        "icc_1": _ratio(between - within, between + (k - 1) * within),
-        "icc_a1": _ratio(between - error, between + (k - 1) * error + k * _ratio(judges - error, n)),
-        "icc_c1": _ratio(between - error, between + (k - 1) * error),
-        "icc_1k": _ratio(between - within, between),
-        "icc_ak": _ratio(between - error, between + _ratio(judges - error, n)),
-        "icc_ck": _ratio(between - error, between),
+        "icc_1": quotient(between - within, between + (k - 1) * within),
+        "icc_a1": quotient(between - error, between + (k - 1) * error + k * quotient(judges - error, n)),
+        "icc_c1": quotient(between - error, between + (k - 1) * error),
+        "icc_1k": quotient(between - within, between),
+        "icc_ak": quotient(between - error, between + quotient(judges - error, n)),
+        "icc_ck": quotient(between - error, between),
     }
 
 
@@ -526,10 +528,10 @@ def target_mean_squares(summed: Moments) -> tuple[np.ndarray, np.ndarray, np.nda
     total = np.trace(summed.cross) - level
     error = total - targets - judges
     return (
-        _ratio(targets, n - 1),
-        _ratio(judges, np.asarray(k - 1.0)),
-        _ratio(error, (n - 1) * (k - 1)),
-        _ratio(total - targets, n * (k - 1)),
+        quotient(targets, n - 1),
+        quotient(judges, np.asarray(k - 1.0)),
+        quotient(error, (n - 1) * (k - 1)),
+        quotient(total - targets, n * (k - 1)),
     )
 
 
@@ -540,7 +542,7 @@ def lin_ccc(summed: Moments) -> np.ndarray:
     0.571
     """
     covariance, means = summed.covariance, summed.means
-    return _ratio(2 * covariance[0, 1], covariance[0, 0] + covariance[1, 1] + (means[0] - means[1]) ** 2)
+    return quotient(2 * covariance[0, 1], covariance[0, 0] + covariance[1, 1] + (means[0] - means[1]) ** 2)
 
 
 def bland_altman(summed: Moments, *, multiple: float = _NORMAL) -> dict[str, np.ndarray]:
@@ -550,7 +552,7 @@ def bland_altman(summed: Moments, *, multiple: float = _NORMAL) -> dict[str, np.
     """
     covariance, n = summed.covariance, summed.n
     mean = summed.means[0] - summed.means[1]
-    variance = (covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]) * _ratio(n, n - 1)
+    variance = (covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]) * quotient(n, n - 1)
     # A variance that is 0 up to rounding must not become the root of a negative number.
     deviation = np.sqrt(np.where(variance.real > _TINY, variance, 0.0))
     return {
@@ -559,12 +561,6 @@ def bland_altman(summed: Moments, *, multiple: float = _NORMAL) -> dict[str, np.
         "limit_low": mean - multiple * deviation,
         "limit_high": mean + multiple * deviation,
     }
-
-
-def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
-    """The quotient, NaN where the denominator is 0 up to rounding."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(np.abs(denominator) > _TINY, numerator / denominator, np.nan)
 
 
 def answer_agreement(
@@ -623,7 +619,7 @@ def model_agreement(
     Targets are models, each the mean over the questions that all the judges concerned scored; the uncertainty is that
     of the questions, for these models. judge_a and judge_b are null for all judges together; n counts models.
     """
-    wide, judges = _wide(_of_variant(scores, variant), (), value)
+    wide, judges = _wide(of_variant(scores, variant), (), value)
     panels: list[tuple[Sequence[str | None], list[str], Measures]] = [((None, None), judges, intraclass_correlations)]
     panels += [(pair, list(pair), _pair_measures) for pair in combinations(judges, 2)]
     reports = []
@@ -652,7 +648,7 @@ def effective_judges(
     1965, the design effect. One row: estimate, low, high, standard_error, n (answers), clusters, judges, reference,
     warning, reason. Raises UnknownName for a reference that is no judge.
     """
-    wide, judges = _wide(_of_variant(scores, variant), (), value)
+    wide, judges = _wide(of_variant(scores, variant), (), value)
     if reference is not None:
         if reference not in judges:
             raise UnknownName(f"unknown judge {reference!r}; known: {', '.join(judges)}")
@@ -667,7 +663,7 @@ def effective_judges(
 def _pair_measures(summed: Moments) -> dict[str, np.ndarray]:
     icc, covariance = intraclass_correlations(summed), summed.covariance
     spread = covariance[0, 0] * covariance[1, 1]
-    pearson = _ratio(covariance[0, 1], np.sqrt(np.where(spread.real > _TINY**2, spread, 0.0)))
+    pearson = quotient(covariance[0, 1], np.sqrt(np.where(spread.real > _TINY**2, spread, 0.0)))
     chosen = {name: icc[name] for name in ("icc_a1", "icc_c1")}
     return chosen | {"lin_ccc": lin_ccc(summed), "pearson": pearson} | bland_altman(summed)
 
@@ -684,8 +680,10 @@ def _over_models(summed: Moments, measures: Measures) -> dict[str, np.ndarray]:
 def _worth(summed: Moments) -> dict[str, np.ndarray]:
     """Effective number of judges, from moments of the answers of each model (k, models, ...)."""
     k = len(summed.sums)
-    errors = (summed.cross - summed.sums[:, None] * _zero_for_none(_ratio(summed.sums, summed.n))[None, :]).sum(axis=2)
-    return {"effective_judges": _ratio(k * np.trace(errors), errors.sum(axis=(0, 1)))[None]}
+    errors = (summed.cross - summed.sums[:, None] * _zero_for_none(quotient(summed.sums, summed.n))[None, :]).sum(
+        axis=2
+    )
+    return {"effective_judges": quotient(k * np.trace(errors), errors.sum(axis=(0, 1)))[None]}
 
 
 def _zero_for_none(values: np.ndarray) -> np.ndarray:
@@ -711,13 +709,6 @@ class _Sums:
         return Moments(flat[0], flat[1 : k + 1], flat[k + 1 :].reshape(k, k, *flat.shape[1:]))
 
 
-def _of_variant(scores: pl.DataFrame, variant: str) -> pl.DataFrame:
-    known = sorted(scores["variant"].cast(pl.String).unique().drop_nulls().to_list())
-    if variant not in known:
-        raise UnknownName(f"unknown variant {variant!r}; known: {', '.join(known) or 'none'}")
-    return scores.filter(pl.col("variant").cast(pl.String) == variant)
-
-
 def _wide(scores: pl.DataFrame, by: Sequence[str], value: str) -> tuple[pl.DataFrame, list[str]]:
     """A row an answer and a column a judge, NaN where there is no score; and the judges in order."""
     keys = list(dict.fromkeys([name for name in ("model", "variant", "question_id") if name in scores.columns] + [*by]))
@@ -731,26 +722,14 @@ def _wide(scores: pl.DataFrame, by: Sequence[str], value: str) -> tuple[pl.DataF
 
 def _sum_up(wide: pl.DataFrame, judges: list[str], by: Sequence[str], questions: pl.DataFrame | None) -> _Sums:
     """Moments of the answers that all these judges scored, by group and cluster."""
-    groups = wide.select(by).unique().sort(by) if by else pl.DataFrame(height=1)
+    groups, cell, shape = locate_cells(wide, by, questions)
     values = wide.select(judges).to_numpy().reshape(len(wide), len(judges))
     full = ~np.isnan(values).any(axis=1)
-    group = np.zeros(len(wide), dtype=np.int64)
-    if by:
-        numbered = groups.with_row_index("group number")
-        joined = wide.select(by).join(numbered, on=list(by), how="left", nulls_equal=True, maintain_order="left")
-        group = joined["group number"].to_numpy().astype(np.int64)
-    ids = wide["question_id"].cast(pl.String)
-    names = ids.unique().sort()
-    labels = None if questions is None else question_clusters(questions, names.to_list())
-    codes, clusters = cluster_codes(len(names), labels)
-    question = ids.cast(pl.Enum(names)).to_physical().to_numpy()
-    cell = (group * clusters + codes[question])[full]
-    values = values[full]
+    cell, values = cell[full], values[full]
     products = (values[:, :, None] * values[:, None, :]).reshape(len(values), -1)
     columns = np.column_stack([np.ones(len(values)), values, products])
-    size = len(groups) * clusters
-    flat = np.stack([np.bincount(cell, column, minlength=size) for column in columns.T])
-    flat = flat.reshape(-1, len(groups), clusters)
+    flat = np.stack([np.bincount(cell, column, minlength=shape[0] * shape[1]) for column in columns.T])
+    flat = flat.reshape(-1, *shape)
     return _Sums(groups, flat, flat[0].sum(axis=1).astype(np.int64), (flat[0] > 0).sum(axis=1))
 
 
@@ -761,8 +740,7 @@ def _report(sums: _Sums, measures: Measures, level: float) -> pl.DataFrame:
         # A complex step along the sums of each cluster gives the exact derivative.
         stepped = measures(sums.read(sums.flat.sum(axis=2, keepdims=True) + 1j * _STEP * sums.flat))
         influence = np.stack([stepped[name].imag / _STEP for name in estimates])
-        factor = sums.clusters / (sums.clusters - 1.0)
-        error = np.where(sums.clusters > 1, np.sqrt(factor * (influence**2).sum(axis=2)), np.nan)
+        error = clustered_error(influence, sums.clusters, axis=2)
     estimate = np.stack(list(estimates.values()))
     error = np.where(np.isnan(estimate) | ~(error > _TINY), np.nan, error)
     low, high = _interval(list(estimates), estimate, error, sums.clusters, level)

@@ -1,11 +1,13 @@
 """What the chapter on questions tells: worked by hand on a dozen, on stand-ins for placeholders, and on none."""
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 
 from gamut_analysis import datasets
 from gamut_analysis.chapters import diversity_of_questions as chapter
-from gamut_analysis.display import Figure, Table, Text
+from gamut_analysis.display import Figure, Table, Text, number
 from gamut_analysis.errors import InputError
 from gamut_analysis.study import Study
 
@@ -234,3 +236,22 @@ def test_without_texts_each_sentence_is_one_line(bare):
         chapter.map_text(bare, texts),
     ]
     assert all(len(str(line)) < 100 and str(line).endswith(".") for line in told)
+
+
+def test_the_two_wordings_differ_by_intervals_that_lie_apart_or_do_not():
+    # Text-only: above where more is varied, below where more is alike, below where more is varied, and overlapping.
+    rows = [
+        ("a", "varied", 0.1, 0.2, 0.3, 0.4),
+        ("b", "alike", 0.5, 0.6, 0.3, 0.4),
+        ("c", "varied", 0.5, 0.6, 0.3, 0.4),
+        ("d", "alike", 0.1, 0.3, 0.2, 0.4),
+    ]
+    ends = [f"{end}_{variant}" for variant in ("multimodal", "text_only") for end in ("low", "high")]
+    frame = pl.DataFrame(rows, schema=["label", "more", *ends], orient="row")
+    table = Table("wordings", frame, {name: "" if name in ("label", "more") else number("") for name in frame.columns})
+    assert str(chapter.wordings_text(table)) == (
+        "By 2 of 4 measures the text-only wordings are more varied, by 1 less; by the others the intervals overlap."
+    )
+    alike = replace(table, frame=pl.concat([frame.tail(1)] * 2))
+    assert str(chapter.wordings_text(alike)) == "By each of the 2 measures the intervals of the two wordings overlap."
+    assert chapter.wordings_text(Text("wordings", "None.", {})) is None

@@ -1,11 +1,10 @@
-"""What the chapter on judges says: both readings of each sentence, and case 24 by hand."""
+"""What the chapter on judges says: both readings of each sentence, and the paper's statements by hand."""
 
-import shutil
 from types import SimpleNamespace
 
 import polars as pl
 import pytest
-from delivered import built
+from boards import boards, named
 
 from gamut_analysis.chapters import judges
 from gamut_analysis.display import Table
@@ -16,17 +15,6 @@ def with_frames(**frames):
     """A study whose frames are given instead of computed."""
     kept = {getattr(judges, name).__wrapped__: frame for name, frame in frames.items()}
     return SimpleNamespace(frames=kept, judge="j", judge_name="Judge J", variant="multimodal")
-
-
-def boards(scores):
-    rows = [(model, judge, score) for judge, column in scores.items() for model, score in column.items()]
-    frame = pl.DataFrame(rows, schema=["model", "judge", "estimate"], orient="row")
-    return frame.with_columns(name=pl.col("model").str.to_uppercase())
-
-
-def named(**more):
-    names = pl.DataFrame({"judge": ["j", "k"], "name": ["Judge J", "Judge K"], "model": ["a", None]})
-    return SimpleNamespace(judges=names, judge="j", judge_name="Judge J", variant="multimodal", **more)
 
 
 def test_pairs_that_change_their_order_are_counted_and_none_is_said():
@@ -78,43 +66,6 @@ def test_groups_are_apart_only_where_their_intervals_do_not_meet(ends, told):
     assert told in str(judges.agreement_text(study))
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "told"),
-    [(-0.3, -0.1, "lifts weak models"), (0.1, 0.3, "lifts strong models"), (-0.1, 0.3, "no judge is shown")],
-)
-def test_a_slope_of_leniency_is_told_by_its_interval(monkeypatch, low, high, told):
-    slopes = pl.DataFrame({"judge": ["j"], "estimate": [(low + high) / 2], "low": [low], "high": [high]})
-    monkeypatch.setattr(judges.leniency, "leniency_slope", lambda *_, **__: slopes)
-    coverage = pl.DataFrame({"variant": ["multimodal"] * 2, "judge": ["j", "k"]})
-    said = str(judges.leniency_text(named(coverage=coverage, scores=None, questions=None)))
-    assert told in said
-
-
-def test_a_judge_that_is_a_model_stands_with_and_without_its_own_verdict():
-    # By all: a (0.9 + 0.3) / 2 = 0.6 before b 0.55; without its own a has 0.3 and falls behind b.
-    scores = self_scores({"j": {"a": 0.9, "b": 0.5}, "k": {"a": 0.3, "b": 0.6}})
-    row = scores.row(0, named=True)
-    assert (row["name"], row["by_itself"], row["by_others"]) == ("A", 0.9, 0.3)
-    assert row["difference"] == pytest.approx(0.6)
-    assert (row["place_all"], row["place_others"]) == (1, 2)
-    assert scores.height == 1
-
-
-def self_scores(scores):
-    return judges.self_scores(named(), boards(scores))
-
-
-def test_the_judge_of_the_benchmark_case_that_is_a_model(shared, tmp_path):
-    folder = tmp_path / "case"
-    shutil.copytree(next((shared / "cases").glob("24-*")), folder, ignore=shutil.ignore_patterns("expected.json"))
-    study = Study(built(folder), judge="judge-b")
-    rows = judges.self_scores(study, judges.boards(study))
-    assert rows.select("model", "by_itself", "by_others", "difference").rows() == [("judge-a", 1.0, 0.75, 0.25)]
-    found = judges.agreement_without_self(study)
-    percent = found.frame.filter(pl.col("label") == "Same verdict")
-    assert percent.select("estimate_all", "estimate_rest", "n_all", "n_rest").row(0) == (0.875, 1.0, 16, 8)
-
-
 def test_the_tables_of_a_small_world_hold_every_pair(small_database):
     study = Study(small_database)
     close_pairs = judges.close_pairs(study)
@@ -127,3 +78,79 @@ def test_the_tables_of_a_small_world_hold_every_pair(small_database):
     widest = (turned["gemini-3.1-pro"] - turned["qwen3-vl-235b"]).abs().max()
     held = gaps.frame.filter(pl.col("pair").str.contains("Gemini") & pl.col("pair").str.contains("Qwen"))
     assert held["max_abs_gap"].item() == pytest.approx(widest)
+
+
+# --- ours beside the published
+
+
+def judged(gaps, judges=("gemini-3.1-pro", "claude-opus-4.8", "qwen3-vl-235b")):
+    """A study of three models, whose scores lie so far above the reference judge's, question by question."""
+    own = {"gemini-3.1-pro": 0.5, "claude-opus-4.8": 0.4, "x": 0.1}
+    rows = [
+        (model, judge, "multimodal", f"q{at}", level + ease + gaps.get((judge, model), (0, 0, 0))[at])
+        for judge in judges
+        for model, level in own.items()
+        for at, ease in enumerate((0.0, 0.1, 0.3))
+    ]
+    schema = ["model", "judge", "variant", "question_id", "score"]
+    return SimpleNamespace(
+        scores=pl.DataFrame(rows, schema=schema, orient="row"),
+        judges=pl.DataFrame({"judge": judges, "name": judges}),
+        judge="gemini-3.1-pro",
+        dataset={"benchmark": "gamut", "simulated": False},
+        questions=None,
+        variant="multimodal",
+        seed=0,
+    )
+
+
+GAPS = {
+    # Claude's largest gap is 2 points, on x; on itself and on Gemini 0.5. The order stays as it is.
+    ("claude-opus-4.8", "x"): (-0.02, -0.02, -0.02),
+    ("claude-opus-4.8", "claude-opus-4.8"): (0.005, 0.005, 0.005),
+    # Qwen's smallest gap is 4 points in the mean, with a spread, its largest 20.
+    ("qwen3-vl-235b", "x"): (0.02, 0.04, 0.06),
+    ("qwen3-vl-235b", "claude-opus-4.8"): (0.1, 0.1, 0.1),
+    ("qwen3-vl-235b", "gemini-3.1-pro"): (0.2, 0.2, 0.2),
+}
+
+
+def test_the_papers_statements_on_judges_stand_beside_ours_by_hand():
+    study = judged(GAPS)
+    found = judges.published_statements(study).frame
+    assert found["estimate"].to_list() == pytest.approx([2.0, 1.0, 0.5, 4.0, 20.0])
+    assert found["value"].to_list() == [1.8, 1.0, 0.3, 4.0, 11.0]
+    # Gaps that are the same on every question leave no room; that of 4 points has some.
+    assert (found["high"] - found["low"] > 1e-3).to_list() == [False, False, False, True, False]
+    assert found["inside"].to_list() == ["outside", "inside", "outside", "inside", "outside"]
+    assert str(judges.statements_note(study)) == "2 of 5 of the paper's numbers lie inside our intervals."
+
+
+def test_statements_without_an_interval_are_neither_inside_nor_outside():
+    study = judged(GAPS)
+    study.scores = study.scores.filter(pl.col("question_id") == "q0")
+    found = judges.published_statements(study).frame
+    assert found["estimate"].to_list() == pytest.approx([2.0, 1.0, 0.5, 2.0, 20.0])
+    assert found["inside"].null_count() == found.height == 5
+    assert "no interval" in str(judges.statements_note(study))
+
+
+def test_a_judge_that_did_not_grade_has_no_statement():
+    one = judged(GAPS, ("gemini-3.1-pro", "qwen3-vl-235b"))
+    assert judges.statements(one)["slug"].unique().to_list() == ["qwen3-vl-235b"]
+
+
+@pytest.mark.parametrize(
+    ("present", "benchmark", "told"),
+    [
+        (("claude-opus-4.8", "qwen3-vl-235b"), "gamut", "did not grade this data together"),
+        (("gemini-3.1-pro",), "gamut", "did not grade this data together"),
+        (("gemini-3.1-pro", "claude-opus-4.8"), "other", "This data is not GAMUT's"),
+    ],
+)
+def test_without_the_papers_judges_or_its_benchmark_both_parts_say_why(monkeypatch, present, benchmark, told):
+    study = judged(GAPS, present)
+    study.dataset["benchmark"] = benchmark
+    study.models = pl.DataFrame({"model": ["gemini-3.1-pro"]})
+    assert told in str(judges.published_statements(study))
+    assert told in str(judges.statements_note(study))

@@ -84,3 +84,39 @@ def test_answers_spread_more_than_models_or_less(monkeypatch, best, told):
     assert "spans 50.0 points" in said
     assert told in said
     assert "below zero on 20.0 % of them" in said
+
+
+@pytest.mark.parametrize(
+    ("met", "critical", "told"),
+    [
+        ([0.6, 0.7, 0.1], [0.8, 0.6, 0.4], "meet, 2 of 3 models would stand on another place; ordered by Answer-"),
+        ([0.9, 0.7, 0.1], [0.1, 0.6, 0.4], "meet, every model would keep its place; ordered by Answer-Critical checks"),
+    ],
+)
+def test_other_orders_than_the_score_move_models_or_do_not(met, critical, told):
+    shares = pl.DataFrame({"model": ["a", "b", "c"], "verdict": ["meets"] * 3, "share": met})
+    tiers = [
+        (m, tier, score) for m, score in zip("abc", critical, strict=True) for tier in ("answer_critical", "context")
+    ]
+    frame = pl.DataFrame(tiers, schema=["model", "tier", "estimate"], orient="row")
+    said = str(leaderboard.orders_text(with_frames(shares=shares, tier_scores=frame), board()))
+    assert told in said
+    # a, b, c by critical: 0.8, 0.6, 0.4 is the order of the score, 0.1, 0.6, 0.4 turns all three.
+    last = "every model would keep its place." if critical[0] == 0.8 else "3 of 3 models would stand on another place."
+    assert said.endswith(last)
+    whole = leaderboard.orders_text(
+        with_frames(shares=shares, tier_scores=frame.filter(tier="answer_critical")), board()
+    )
+    assert "ordered by Answer-Critical" not in str(whole), "with one tier its score is the score"
+    assert leaderboard.orders_text(with_frames(), board().head(1)) is None
+
+
+@pytest.mark.parametrize(
+    ("low", "told"),
+    [(0.01, "leave out zero in 1 of these 2 pairs"), (-0.2, "None of these 2 pairs would be told apart")],
+)
+def test_pairs_would_be_told_apart_alone_or_would_not(low, told):
+    ends = {"low": [low, 0.3, -0.1], "high": [0.7, 0.6, 0.3]}
+    tested = pairs(NEAR, APART, NEAR).with_columns(**{name: pl.Series(values) for name, values in ends.items()})
+    assert told in str(leaderboard.close_pairs_text(tested))
+    assert leaderboard.close_pairs_text(tested.filter(verdict=APART)) is None

@@ -1,6 +1,7 @@
 """What the chapter on omission and contradiction says is what the verdicts say, by checks and by points."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -309,3 +310,82 @@ def test_without_harm_one_line_says_so(tmp_path):
     assert str(losses.currencies_text(losses.lost(study, split))) == "No point is lost to contradiction."
     assert "No model both omits and contradicts" in str(losses.ratios_text(losses.ratios(study, split)))
     assert str(losses.negative_text(losses.negative(study))) == "No answer would have been better left empty."
+
+
+def shared(*rows):
+    names = ["name", "verdict", "share", "macro"]
+    frame = pl.DataFrame(rows, schema=names, orient="row").with_columns(model="name")
+    return SimpleNamespace(frames={common.shares.__wrapped__: frame})
+
+
+@pytest.mark.parametrize(
+    ("macro", "told"),
+    [(0.35, "by omission 2 of 2 models change places."), (0.25, "order of the models by omission stays as it is.")],
+)
+def test_a_mean_over_questions_moves_the_order_or_leaves_it(macro, told):
+    rows = [("a", "missing", 0.2, macro), ("b", "missing", 0.3, 0.3), ("a", "contradicts", 0.1, 0.1)]
+    said = str(losses.rates_text(shared(*rows)))
+    assert f"no share moves by more than {100 * (macro - 0.2):.1f} points (a)" in said
+    assert said.endswith(told)
+    assert losses.rates_text(shared(rows[0], rows[2])) is None
+
+
+@pytest.mark.parametrize(("points", "told"), [(4.0, "(9.0) and by points (4.0)."), (1.0, "; by points it is b (2.0).")])
+def test_the_most_omission_by_checks_is_the_most_by_points_or_is_not(points, told):
+    # Ratios in checks are 9 / points and 4 / 2 times those in points.
+    rows = [("a", "counts", 9.0), ("b", "counts", 4.0), ("a", "points", points), ("b", "points", 2.0)]
+    ratios = pl.DataFrame(rows, schema=["name", "measure", "estimate"], orient="row").with_columns(model="name")
+    said = str(losses.ratio_table_text(ratios))
+    assert told in said
+    assert f"is {(9 / points + 2) / 2:.1f} times the one in points" in said
+    assert losses.ratio_table_text(ratios.filter(name="a")) is None
+
+
+def test_what_silence_would_have_brought_is_worked_by_hand(bare, tmp_path):
+    # beta on each question: (0 - 2) / (1 + 2) = -2/3; with both checks missing 0. Contradiction costs 4/3 of its loss.
+    assert str(losses.reading_text(bare, "beta")) == (
+        "Silence in place of every contradiction would have brought beta 66.7 points, 50 % of what contradiction costs "
+        "as the score adds up; the rest would be lost to omission."
+    )
+    put(tmp_path / "mild", "verdicts.csv", [verdict(question_id=q, verdict="missing") for q in ("q1", "q2")])
+    mild = Study(built(tmp_path / "mild"))
+    assert str(losses.reading_text(mild, "alpha")).startswith("alpha contradicts nothing")
+
+
+def test_the_costliest_checks_are_the_models_own_gaps_or_hard_for_all(bare):
+    rows = losses.costliest(bare, losses.answer_losses(bare), losses.items(bare), "beta")
+    assert str(losses.costliest_text(bare, rows, "beta")) == (
+        "None of these 4 checks is met by more than half of the models, so they are hard, or doubtful; 2 of the 4 are "
+        "contradicted."
+    )
+    easy = rows.with_columns(difficulty=pl.when(pl.col("difficulty") > 0).then(0.9).otherwise(0.0))
+    assert str(losses.costliest_text(bare, easy, "beta")).startswith(
+        "2 of these 4 checks are met by more than half of the models, so they are gaps of beta's own"
+    )
+    assert losses.costliest_text(bare, rows.with_columns(n=pl.lit(1)), "beta") is None
+
+
+@pytest.mark.parametrize(("low", "told"), [(0.2, "the intervals lie apart."), (0.1, "the intervals overlap.")])
+def test_the_tier_with_the_most_checks_that_all_fail(monkeypatch, low, told):
+    rows = [("Context", 0.3, low, 0.4), ("Valuable", 0.1, 0.05, 0.15)]
+    dead = pl.DataFrame(rows, schema=["label", losses.failures.DEAD[1], "low_failed", "high_failed"], orient="row")
+    monkeypatch.setattr(losses, "_dead", lambda *_: dead)
+    items = pl.DataFrame({"n": [2, 2], "tier": ["context", "valuable"]})
+    said = str(losses.dead_text(None, items))
+    assert said.startswith("Checks that all models fail are most common in Context (30.0 (")
+    assert said.endswith(told)
+    monkeypatch.setattr(losses, "_dead", lambda *_: dead.with_columns(pl.lit(0.0).alias(losses.failures.DEAD[1])))
+    assert str(losses.dead_text(None, items)) == "No tier has a check that all models fail."
+    assert losses.dead_text(None, items.head(1)) is None
+
+
+def test_contradicted_checks_that_no_model_meets_are_to_be_read_first():
+    items = pl.DataFrame({"n": [4, 4, 4], "credit": [-1.0, -0.5, 0.5], "difficulty": [0.0, 0.25, 0.5]}).with_columns(
+        question_id=pl.lit("q"), check_id=pl.Series(["c1", "c2", "c3"])
+    )
+    assert str(losses.hardest_text(items)) == (
+        "2 checks have a mean worth below zero. 1 of the 2 shown are met by no model: read these first."
+    )
+    met = items.with_columns(difficulty=pl.lit(0.25))
+    assert str(losses.hardest_text(met)).endswith("Each of the 2 shown is met by some model, so it can be met.")
+    assert losses.hardest_text(items.tail(1)) is None

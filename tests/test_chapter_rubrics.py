@@ -179,3 +179,16 @@ def test_data_without_multimodal_questions_is_told_by_its_own_checks(tmp_path):
     assert told.startswith("Half of the text-only questions have 2.0 checks or more.")
     for table in (chapter.estimates_table(study, statistics), chapter.counts_table(study, statistics)):
         assert str(table) == "The paper describes rubrics of multimodal questions, and this data has none."
+
+
+def test_the_first_place_hangs_on_the_rubric_or_does_not(listed):
+    # Worked above: beta is first as compiled; without tiers and without demotion alpha is, with 4/5 against 3/5.
+    rescored = chapter.rescored(listed)
+    assert str(chapter.firsts_text(rescored)) == (
+        "beta is first by the rubrics as compiled; it would be alpha without tiers, alpha without demotion and alpha "
+        "with all list items required."
+    )
+    settled = rescored.with_columns(rank=pl.when(pl.col("model") == "beta").then(1).otherwise(2))
+    said = "beta is first by the rubrics as compiled, and by each of the simpler ones."
+    assert str(chapter.firsts_text(settled)) == said
+    assert chapter.firsts_text(rescored.filter(model="beta")) is None

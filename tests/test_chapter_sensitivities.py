@@ -51,7 +51,7 @@ def test_two_models_change_places_where_their_scores_cross(turning):
     flips = chapter.flips(turning)
     table = chapter.flip_table(turning, flips)
     assert isinstance(table, Table)
-    assert table.frame.select("leader_name", "behind").row(0) == ("half", "ahead of one")
+    assert table.frame.select("leader_name", "other_name").row(0) == ("half", "one")
     assert table.frame["lambda_"].item() == pytest.approx(0.25)
     assert "mu" not in table.specs
     told = str(chapter.flips_note(flips))

@@ -202,3 +202,28 @@ def test_rubrics_without_a_common_check_have_no_gain(tmp_path):
     assert str(text_only.gain_dots(study, gains, text_only.equality(study, gains))).startswith(
         "No gain can be measured"
     )
+
+
+def test_who_moves_furthest_between_the_variants_is_told_or_that_nobody_does():
+    columns = {"name": ["a", "b", "c"], "rank_multimodal": [1, 2, 3], "rank_text_only": [3, 2, 1], "shift": [-2, 0, 2]}
+    shifts = pl.DataFrame(columns)
+    said = "1 of 3 models keep their place; a moves furthest, from the 1st to the 3rd."
+    assert str(text_only.places_text(shifts)) == said
+    still = shifts.with_columns(rank_text_only="rank_multimodal", shift=pl.lit(0))
+    assert str(text_only.places_text(still)) == "All 3 models keep their place."
+    assert text_only.places_text(shifts.head(1)) is None
+
+
+def test_intervals_of_the_methods_hold_no_dependence_or_leave_it_out():
+    # The naive slope does not count, and a method without an interval says nothing.
+    rows = [
+        ("naive_slope", 0.0, -0.5, -0.2),
+        ("oldham_slope", 0.0, -0.3, 0.1),
+        ("oldham_correlation", 0.0, None, None),
+        ("deming_slope", 1.0, 0.7, 1.2),
+    ]
+    levels = pl.DataFrame(rows, schema=["method", "null", "low", "high"], orient="row")
+    assert str(text_only.methods_text(levels)).startswith("Without the naive slope, each of the 2 intervals holds")
+    steep = levels.with_columns(high=pl.when(method="deming_slope").then(0.9).otherwise("high"))
+    assert str(text_only.methods_text(steep)).startswith("Without the naive slope, 1 of 2 intervals leave out")
+    assert text_only.methods_text(levels.head(1)) is None

@@ -211,7 +211,8 @@ def test_pooled_rates_of_the_benchmark_case_are_ratios_of_sums(oracle):
 def test_ratio_has_cochrans_linearised_error(oracle):
     known = oracle("ratio_of_sums_vs_mean_of_ratios")
     above, below = (np.array(known["data"][part], dtype=float) for part in ("num", "den"))
-    row, mean = intervals.ratio_interval(above, below), intervals.mean_interval(above / below)
+    (row,) = intervals.ratio_intervals(above[:, None], below[:, None]).to_dicts()
+    mean = intervals.mean_interval(above / below)
     expected, tolerance = known["expected"], known["tolerance"]
     assert row["estimate"] == pytest.approx(expected["ratio_of_sums"], abs=tolerance)
     assert mean["estimate"] == pytest.approx(expected["mean_of_ratios"], abs=tolerance)
@@ -221,7 +222,8 @@ def test_ratio_has_cochrans_linearised_error(oracle):
 
 
 def test_a_question_without_denominator_is_left_out_of_a_ratio():
-    row = intervals.ratio_interval(np.array([1.0, 0.0, np.nan, 2.0]), np.array([2.0, 0.0, 3.0, 4.0]))
+    above, below = np.array([1.0, 0.0, np.nan, 2.0]), np.array([2.0, 0.0, 3.0, 4.0])
+    (row,) = intervals.ratio_intervals(above[:, None], below[:, None]).to_dicts()
     assert (row["estimate"], row["n"]) == (0.5, 2)
 
 

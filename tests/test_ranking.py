@@ -1,49 +1,23 @@
-"""Rankings of models and of judges, against hand-worked cases, oracles and SciPy."""
+"""Rankings of models, against hand-worked cases, oracles and SciPy."""
 
 import json
-from fractions import Fraction
 from itertools import permutations, product
-from statistics import NormalDist
 
 import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ranked import WHERE, frame_of, three_judges, with_copies, world
 
-from gamut_analysis import intervals, ranking
+from gamut_analysis import concordance, intervals, ranking
 from gamut_analysis.errors import UnknownName
 from tests.coverage import ranking as coverage
 
-TIED_SERIES = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=9)
-WHERE = {"judge": "j", "variant": "multimodal"}
 
-
-def frame_of(scores, *, judge="j", models="abcdefghijklmn"):
-    """Rows of scores from (questions, models); NaN becomes null."""
-    n, k = np.shape(scores)
-    return pl.DataFrame(
-        {
-            "model": list(models[:k]) * n,
-            "judge": [judge] * (n * k),
-            "variant": ["multimodal"] * (n * k),
-            "question_id": np.repeat([f"q{at:04d}" for at in range(n)], k),
-            "score": np.asarray(scores, dtype=float).ravel(),
-        }
-    ).with_columns(pl.col("score").fill_nan(None))
-
-
-def world(n=80, means=(0.6, 0.55, 0.3, 0.28, 0.1), seed=0, spread=0.3):
-    """Scores of models that share the difficulty of their questions."""
-    rng = np.random.default_rng(seed)
-    return np.array(means) + rng.normal(0, spread, size=(n, 1)) + rng.normal(0, spread, size=(n, len(means)))
-
-
-@pytest.fixture
-def three_judges():
-    rng = np.random.default_rng(3)
-    base = world(n=120, means=(0.6, 0.5, 0.45, 0.3, 0.28, 0.1))
-    return pl.concat([frame_of(base + rng.normal(0, 0.1, size=base.shape), judge=judge) for judge in ("x", "y", "z")])
+@pytest.fixture(name="three_judges")
+def scores_of_three_judges():
+    return three_judges()
 
 
 # --- leaderboard
@@ -59,36 +33,6 @@ def test_a_leaderboard_by_hand():
     assert board["standard_error"].to_list() == pytest.approx([0.2, 0.1])
     assert board["n"].to_list() == board["asked"].to_list() == [2, 2]
     assert board["warning"][0].startswith("2 questions")
-
-
-def test_equal_scores_share_a_rank_whatever_the_order_of_rows(shared):
-    folder = shared / "cases" / "39-ties-in-ranks"
-    expected = json.loads((folder / "expected.json").read_text())["expect"]
-    table = pl.read_csv(folder / "scores.csv")
-    for judge in ("a", "b"):
-        ranks = ranking.competition_ranks(table[f"judge_{judge}"].to_numpy())
-        assert dict(zip(table["model"], ranks.tolist(), strict=True)) == expected[f"rank_{judge}"]
-    for order in ([0, 1, 2, 3, 4], [4, 2, 0, 1, 3]):
-        rows = table[order]
-        found = ranking.rank_correlations(rows["judge_a"].to_numpy(), rows["judge_b"].to_numpy())
-        tau, rho = found.row(0, named=True), found.row(1, named=True)
-        assert tau["estimate"] == pytest.approx(expected["tau_b"], abs=1e-6)
-        assert tau["p"] == pytest.approx(expected["tau_b_p"], abs=1e-6)
-        assert tau["note"] == "ties present"
-        assert rho["estimate"] == pytest.approx(expected["spearman"], abs=1e-6)
-    constant = ranking.rank_correlations(np.array([0.5, 0.5, 0.5]), np.array([0.1, 0.2, 0.3]))
-    assert constant["estimate"].to_list() == [None] * 4
-    assert set(constant["reason"]) == {"all scores on one side are equal"}
-    two = ranking.rank_correlations(np.array([0.5, 0.6]), np.array([0.1, 0.2])).row(0, named=True)
-    assert (two["estimate"], two["n"], two["p"], two["reason"]) == (1.0, 2, None, "two models: no p")
-
-
-def test_ranks_see_unrounded_scores():
-    assert ranking.competition_ranks(np.array([0.50001, 0.50002, 0.1])).tolist() == [2, 1, 3]
-
-
-def test_sums_in_another_order_still_tie():
-    assert ranking.competition_ranks(np.array([0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1])).tolist() == [1, 1]
 
 
 def case_45(shared):
@@ -124,7 +68,7 @@ def test_all_models_on_their_common_questions(shared):
         assert rows[model]["n"] == len(common["questions"])
         assert rows[model]["coverage"] == 0.5
     assert [rows[model]["rank"] for model in ("alpha", "beta", "gamma")] == [1, 2, 2]
-    kept = ranking.common_questions(scores, variant="multimodal")
+    kept = concordance.common_questions(scores, variant="multimodal")
     assert sorted(kept["question_id"].unique()) == common["questions"]
 
 
@@ -133,7 +77,7 @@ def test_no_common_question_is_said():
     board = ranking.common_leaderboard(scores, **WHERE)
     assert board["estimate"].to_list() == [None, None]
     assert set(board["reason"]) == {"no question is scored for every model"}
-    assert ranking.common_questions(scores, variant="multimodal").is_empty()
+    assert concordance.common_questions(scores, variant="multimodal").is_empty()
 
 
 def test_an_incomplete_model_changes_nothing_for_the_others():
@@ -409,250 +353,6 @@ def test_equal_means_need_no_number_of_questions():
     assert (nearly["questions_needed"], nearly["reason"]) == (None, row["reason"])
 
 
-# --- two rankings
-
-
-def test_pairs_and_correlations_with_ties(oracle):
-    known = oracle("kendall_tau_b_ties")
-    names = {
-        "C": "concordant",
-        "D": "discordant",
-        "ties_x_only": "tied_x",
-        "ties_y_only": "tied_y",
-        "ties_both": "tied_both",
-    }
-    statistics = {"tau_b": "kendall_tau_b", "spearman": "spearman", "weighted_tau_rankTrue": "weighted_tau"}
-    for case, series in known["data"]["cases"].items():
-        expected, x, y = known["expected"][case], np.array(series["x"]), np.array(series["y"])
-        counts = ranking.pair_counts(x, y)
-        assert {name: counts[ours] for name, ours in names.items()} == {name: expected[name] for name in names}
-        found = dict(ranking.rank_correlations(x, y).select("statistic", "estimate").iter_rows())
-        for name in statistics.keys() & expected.keys():
-            assert found[statistics[name]] == pytest.approx(expected[name], abs=known["tolerance"])
-
-
-def test_swaps_in_the_published_ranking(oracle):
-    known = oracle("gamut_published_ranking_tau")
-    for case, scores in known["data"]["alternatives"].items():
-        expected = known["expected"][case]
-        found = dict(ranking.rank_correlations(known["data"]["scores"], scores).select("statistic", "estimate").rows())
-        assert found["kendall_tau_b"] == pytest.approx(expected["tau"], abs=known["tolerance"])
-        assert found["spearman"] == pytest.approx(expected["spearman"], abs=known["tolerance"])
-        discordant = ranking.pair_counts(known["data"]["scores"], scores)["discordant"]
-        assert discordant == expected["discordant_pairs"]
-
-
-def test_a_tie_is_an_answer_of_its_own(oracle):
-    known = oracle("pairwise_accuracy_with_ties")
-    expected, (h, m) = known["expected"], (np.array(known["data"][side]) for side in "hm")
-    counts = ranking.pair_counts(h, m)
-    names = {"C": "concordant", "D": "discordant", "T_h": "tied_x", "T_m": "tied_y", "T_hm": "tied_both"}
-    assert {name: counts[ours] for name, ours in names.items()} == {name: expected[name] for name in names}
-    assert ranking.pair_accuracy(h, m) == pytest.approx(expected["acc_eq"], abs=known["tolerance"])
-    assert ranking.rank_correlations(h, m)["estimate"][0] == pytest.approx(expected["tau_b"], abs=known["tolerance"])
-
-
-def test_rank_biased_overlap_of_lists(oracle):
-    known = oracle("rbo_examples")
-    for case, lists in known["data"]["cases"].items():
-        found = ranking.rank_biased_overlap(lists["S"], lists["T"], p=lists["p"])
-        assert found == pytest.approx(known["expected"][case], abs=known["tolerance"])
-
-
-def test_overlap_of_scores_without_ties_is_that_of_their_lists():
-    rng = np.random.default_rng(2)
-    x, y = rng.normal(size=14), rng.normal(size=14)
-    lists = [np.argsort(-scores).tolist() for scores in (x, y)]
-    found = ranking.rank_correlations(x, y)["estimate"][3]
-    assert found == pytest.approx(ranking.rank_biased_overlap(*lists)["ext"], abs=1e-9)
-
-
-def test_overlap_with_ties_by_hand():
-    # Lists (a b) c and a b c, p = 0.9. Depth 1: a and b are each inside with chance 1/2; overlap 1/2 over
-    # sqrt(1/4 + 1/4) * sqrt(1) = 0.70711. Depths 2 and 3: equal sets, 1. RBO = 0.1 (0.70711 + 0.9 + 0.81) + 0.9^3.
-    found = ranking.rank_correlations(np.array([2.0, 2.0, 1.0]), np.array([3.0, 2.0, 1.0]))["estimate"][3]
-    assert found == pytest.approx(0.1 * (0.5**0.5 + 0.9 + 0.81) + 0.729, abs=1e-12)
-
-
-def test_overlap_with_many_ties_is_that_of_its_authors():
-    # a (b c d) e (f g) against (a c) b e (d f) g: the implementation of Corsi & Urbano 2024, variant b, gives this.
-    one, other = [7, 4, 4, 4, 3, 1, 1], [7, 5, 7, 2, 4, 2, 1]
-    found = ranking.rank_correlations(np.array(one, float), np.array(other, float))["estimate"][3]
-    assert found == pytest.approx(0.9205248802718922, abs=1e-12)
-
-
-def test_a_persistence_outside_its_range_is_refused():
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        ranking.rank_biased_overlap([1], [1], p=1.0)
-
-
-def test_concordance_of_three_raters_of_anxiety(oracle):
-    known = oracle("kendall_w_anxiety")
-    found, expected = ranking.kendall_w(np.array(known["data"]["raters"]).T), known["expected"]
-    assert found["estimate"] == pytest.approx(expected["W_ties"], abs=known["tolerance"])
-    assert found["chi2"] == pytest.approx(expected["chisq"], abs=known["tolerance"])
-    assert found["p"] == pytest.approx(expected["p"], abs=known["tolerance"])
-
-
-def test_concordance_of_raters_who_tie_all_is_undefined():
-    assert ranking.kendall_w(np.ones((4, 3)))["estimate"] is None
-
-
-@settings(max_examples=150, deadline=None)
-@given(pairs=TIED_SERIES)
-def test_vectorised_correlations_equal_scipy(pairs):
-    x, y = np.array(pairs, dtype=float).T / 4
-    expected = ranking.rank_correlations(x, y)["estimate"].to_list()
-    one, other = (ranking._pair_signs(side[:, None]) for side in (x, y))
-    found = [float(values[0]) for values in ranking._order_statistics(one, other, len(x))]
-    if expected[0] is None:
-        assert np.isnan(found[:3]).all()
-    else:
-        assert found == pytest.approx(expected, abs=1e-5)
-
-
-@settings(max_examples=40, deadline=None)
-@given(pairs=TIED_SERIES, seed=st.integers(0, 99))
-def test_correlations_do_not_depend_on_the_order_of_models(pairs, seed):
-    x, y = np.array(pairs, dtype=float).T
-    order = np.random.default_rng(seed).permutation(len(x))
-    one, other = (ranking.rank_correlations(*sides) for sides in ((x, y), (x[order], y[order])))
-    for left, right in zip(one["estimate"], other["estimate"], strict=True):
-        assert left == pytest.approx(right, abs=1e-12)
-
-
-# --- two judges
-
-
-def test_soft_pairwise_accuracy_is_exact_on_five_questions(oracle):
-    known = oracle("soft_pairwise_accuracy_exact")
-    h, m = (np.array([[float(Fraction(s)) for s in row] for row in known["data"][side]]).T for side in "HM")
-    signs, expected, tolerance = intervals.every_sign_flip(5), known["expected"], known["tolerance"]
-    for side, name in ((h, "p_h"), (m, "p_m")):
-        p = ranking._one_sided_p(side, signs, None)[:, 0]
-        assert p == pytest.approx([expected[name][pair] for pair in ("01", "02", "12")], abs=tolerance)
-    assert ranking.soft_pairwise_accuracy(h, m) == pytest.approx(expected["spa"], abs=tolerance)
-
-
-def test_swapping_models_questions_or_both(oracle):
-    known = oracle("perm_both_exact_4x3")
-    x, y, z = (np.array(known["data"][side]).T for side in "XYZ")
-    found, expected = ranking.perm_both(x, y, z), known["expected"]
-    assert found["estimate"] == pytest.approx(expected["observed"], abs=known["tolerance"])
-    p = {"systems": found["p_models"], "inputs": found["p_questions"], "both": found["p"]}
-    assert p == pytest.approx(expected["p_two_sided"], abs=known["tolerance"])
-
-
-def test_random_swaps_come_close_to_the_exact_p(oracle):
-    known = oracle("perm_both_exact_4x3")
-    x, y, z = (np.array(known["data"][side]).T for side in "XYZ")
-    # 126 patterns are fewer than all 127, so they are drawn at random.
-    draws = [ranking.perm_both(x, y, z, seed=seed, replicates=126)["p"] for seed in range(12)]
-    assert np.mean(draws) == pytest.approx(0.125, abs=0.03)
-
-
-def test_an_unknown_coefficient_is_refused():
-    with pytest.raises(ValueError, match="must be one of pearson"):
-        ranking.perm_both(*[np.zeros((2, 2))] * 3, coefficient="tau")
-
-
-def test_judges_are_compared_by_eight_statistics(three_judges):
-    table = ranking.judge_rankings(three_judges, variant="multimodal", replicates=400)
-    assert table.height == 3 * 8
-    assert table["statistic"].unique(maintain_order=True).to_list() == list(ranking.JUDGE_STATISTICS)
-    assert (table["low"] <= table["estimate"]).all()
-    assert (table["high"] >= table["estimate"]).all()
-    assert table.select(pl.col("n", "models").unique()).rows() == [(120, 6)]
-    x, y = (three_judges.filter(judge=judge).group_by("model").agg(pl.col("score").mean()) for judge in "xy")
-    both = x.join(y, on="model").sort("model")
-    gap = (both["score"] - both["score_right"]).abs().max()
-    assert table.filter(judge_a="x", judge_b="y", statistic="max_abs_gap")["estimate"][0] == pytest.approx(gap)
-
-
-def test_a_judge_agrees_with_a_copy_of_itself(three_judges):
-    copy = three_judges.filter(judge="x").with_columns(judge=pl.lit("x2"))
-    table = ranking.judge_rankings(
-        pl.concat([three_judges, copy]), variant="multimodal", judges=["x", "x2"], replicates=300
-    )
-    by_name = {row["statistic"]: row for row in table.to_dicts()}
-    for name in ("kendall_tau_b", "spearman", "weighted_tau", "rbo", "pair_accuracy"):
-        assert by_name[name]["estimate"] == pytest.approx(1.0, abs=1e-9)
-    assert by_name["discordant_pairs"]["estimate"] == by_name["max_abs_gap"]["estimate"] == 0
-    assert set(table["warning"]) == {"full agreement is not excluded: the interval is one-sided"}
-
-
-def test_full_agreement_is_excluded_only_by_a_pair_shown_to_be_discordant():
-    # Models a and b swap places under y. With a spread of 0.02 over 50 questions both orders are beyond doubt, with 2.0
-    # neither is.
-    rng = np.random.default_rng(0)
-    for spread, excluded in ((0.02, True), (2.0, False)):
-        noise = rng.normal(0, spread, size=(50, 3))
-        judges = {"x": np.array([0.6, 0.5, 0.1]), "y": np.array([0.5, 0.6, 0.1])}
-        scores = pl.concat([frame_of(means + noise - noise.mean(axis=0), judge=name) for name, means in judges.items()])
-        tau = ranking.judge_rankings(scores, variant="multimodal", replicates=500).row(0, named=True)
-        assert tau["estimate"] == pytest.approx(1 / 3)
-        assert (tau["high"] < 1) == excluded
-
-
-def test_judges_are_compared_on_what_both_have_scored(three_judges):
-    # Judge y lacks ten questions of all models, and model f altogether on half of the others.
-    ids = sorted(three_judges["question_id"].unique())
-    gone = (pl.col("judge") == "y") & pl.col("question_id").is_in(ids[:10])
-    partial = (pl.col("judge") == "y") & (pl.col("model") == "f") & pl.col("question_id").is_in(ids[10:60])
-    table = ranking.judge_rankings(
-        three_judges.filter(~(gone | partial)), variant="multimodal", judges=["x", "y"], replicates=200
-    )
-    assert table.select(pl.col("n", "models").unique()).rows() == [(110, 5)]
-
-
-def test_judges_without_two_complete_models_are_not_compared():
-    scores = pl.concat([frame_of([[0.1, np.nan], [np.nan, 0.2]], judge=judge) for judge in ("x", "y")])
-    table = ranking.judge_rankings(scores, variant="multimodal")
-    assert table["estimate"].to_list() == [None] * 8
-    assert table["reason"][0].startswith("fewer than two models are complete")
-
-
-def test_one_judge_has_nothing_to_be_compared_with():
-    table = ranking.judge_rankings(frame_of(world()), variant="multimodal")
-    assert table.is_empty()
-    assert table.columns[:4] == ["judge_a", "judge_b", "statistic", "estimate"]
-
-
-def test_judges_are_compared_on_one_question_without_an_interval():
-    scores = pl.concat([frame_of([[0.1, 0.4]], judge="x"), frame_of([[0.2, 0.3]], judge="y")])
-    rows = {row["statistic"]: row for row in ranking.judge_rankings(scores, variant="multimodal").to_dicts()}
-    assert rows["kendall_tau_b"]["estimate"] == pytest.approx(1.0)
-    assert rows["pair_accuracy"]["estimate"] is None
-    assert {(row["low"], row["reason"]) for row in rows.values()} == {(None, "one question: no interval")}
-
-
-def test_a_judge_without_spread_leaves_its_tau_undefined():
-    base = np.tile([[0.2, 0.5]], (40, 1)) + np.random.default_rng(0).normal(size=(40, 1)) * 0.1
-    scores = pl.concat([frame_of(base, judge="x"), frame_of(base[:, [0, 0]], judge="y")])
-    row = ranking.judge_rankings(scores, variant="multimodal", replicates=200).row(0, named=True)
-    assert (row["estimate"], row["low"], row["reason"]) == (None, None, "all means of one judge are equal")
-
-
-def test_the_noise_ceiling_of_more_questions_is_higher():
-    taus = []
-    for n in (20, 400):
-        table = ranking.noise_ceiling(frame_of(world(n=n)), **WHERE, replicates=600)
-        assert table["sample"].unique(maintain_order=True).to_list() == ["independent", "halves"]
-        taus.append(table.filter(statistic="kendall_tau_b")["estimate"].to_list())
-    assert taus[0][0] < taus[1][0] <= 1
-    assert taus[0][1] < taus[1][1] <= 1
-
-
-def test_two_judges_against_a_reference(three_judges):
-    row = ranking.correlation_difference(
-        three_judges, judge_a="x", judge_b="y", reference="z", variant="multimodal", replicates=400
-    ).row(0, named=True)
-    assert row["estimate"] == pytest.approx(row["correlation_a"] - row["correlation_b"])
-    assert row["low"] <= row["estimate"] <= row["high"]
-    assert (row["n"], row["models"]) == (120, 6)
-    assert 0 < row["p"] <= 1
-
-
 # --- laws
 
 
@@ -665,8 +365,6 @@ def test_the_order_of_rows_plays_no_part(three_judges):
                 ranking.leaderboard(scores, **where, replicates=2000),
                 ranking.paired_differences(scores, **where, replicates=500),
                 ranking.rank_probabilities(scores, **where, replicates=500),
-                ranking.judge_rankings(scores, variant="multimodal", replicates=200),
-                ranking.noise_ceiling(scores, **where, replicates=200),
             )
             for scores in (three_judges, shuffled)
         ),
@@ -684,27 +382,10 @@ def test_other_names_for_the_models_change_nothing_else(three_judges):
     assert other.with_columns(back).equals(board)
     pairs, other = (ranking.paired_differences(scores, **where, replicates=500) for scores in (three_judges, renamed))
     assert other.with_columns(back).equals(pairs)
-    taus, other = (
-        ranking.judge_rankings(scores, variant="multimodal", replicates=300)
-        .select("estimate", "low", "high")
-        .to_numpy()
-        for scores in (three_judges, renamed)
-    )
-    assert np.allclose(taus, other, atol=1e-6)
-    tests = [
-        ranking.correlation_difference(
-            scores, judge_a="x", judge_b="y", reference="z", variant="multimodal", replicates=300
-        )["p"][0]
-        for scores in (three_judges, renamed)
-    ]
-    assert tests[0] == tests[1]
 
 
 def test_a_copy_of_every_question_in_its_cluster_changes_no_interval_and_no_p(three_judges):
-    copies = three_judges.with_columns(question_id=pl.col("question_id") + "-copy")
-    doubled = pl.concat([three_judges, copies])
-    ids = doubled["question_id"].unique().to_list()
-    table = pl.DataFrame({"question_id": ids, "cluster": [name.removesuffix("-copy") for name in ids]})
+    doubled, table = with_copies(three_judges)
     where = {"judge": "x", "variant": "multimodal"}
     kept = ["estimate", "low", "high", "standard_error", "rank_low", "rank_high", "rank_high_marginal"]
     one = ranking.leaderboard(three_judges, **where, replicates=5000)
@@ -714,19 +395,6 @@ def test_a_copy_of_every_question_in_its_cluster_changes_no_interval_and_no_p(th
     one = ranking.paired_differences(three_judges, **where, replicates=500)
     other = ranking.paired_differences(doubled, **where, questions=table, replicates=500)
     assert np.allclose(one.select(kept).to_numpy(), other.select(kept).to_numpy(), atol=1e-6)
-    kept = ["estimate", "low", "high"]
-    one = ranking.judge_rankings(three_judges, variant="multimodal", replicates=300)
-    other = ranking.judge_rankings(doubled, variant="multimodal", questions=table, replicates=300)
-    assert np.allclose(one.select(kept).to_numpy(), other.select(kept).to_numpy(), atol=1e-5)
-    one, other = (
-        ranking.correlation_difference(
-            scores, judge_a="x", judge_b="y", reference="z", variant="multimodal", questions=questions, replicates=300
-        )
-        for scores, questions in ((three_judges, None), (doubled, table))
-    )
-    assert np.allclose(
-        one.select("low", "high", "p").to_numpy(), other.select("low", "high", "p").to_numpy(), atol=1e-6
-    )
 
 
 def test_questions_in_clusters_have_wider_intervals_when_they_move_together():
@@ -765,43 +433,3 @@ def test_max_t_keeps_its_level_over_a_family():
 
 def test_simultaneous_intervals_hold_all_differences():
     assert coverage.simultaneous_differences(questions=60, worlds=100)["measured"] > 0.85
-
-
-def test_swaps_keep_their_level():
-    measured = coverage.perm_both_level("p", "kendall_tau_b", 0.0, questions=40, worlds=100)["measured"]
-    assert measured < 0.14
-
-
-def test_tau_intervals_hold_the_true_tau():
-    table = coverage.judge_statistics(0.05, questions=100, worlds=25).filter(statistic="kendall_tau_b")
-    assert table["covered"][0] > 0.75
-
-
-# Pairs of models that lie close
-
-
-def test_the_order_of_close_pairs_by_hand():
-    # Means by j: a 0.60, b 0.58, c 0.30; by k: b before a, c last. Only a and b lie within 5 points.
-    j = [[0.7, 0.6, 0.4], [0.5, 0.6, 0.2], [0.6, 0.54, 0.3]]
-    k = [[0.5, 0.6, 0.1], [0.5, 0.6, 0.1], [0.5, 0.6, 0.1]]
-    scores = pl.concat([frame_of(j, judge="j"), frame_of(k, judge="k")])
-    rows = ranking.close_pair_agreement(scores, variant="multimodal", judge="j", margins=(0.01, 0.05, 2.0))
-    assert rows.select("judge", "margin", "same", "pairs", "estimate", "n").rows() == [
-        ("k", 0.01, 0, 0, None, 3),
-        ("k", 0.05, 0, 1, 0.0, 3),
-        ("k", 2.0, 2, 3, pytest.approx(2 / 3), 3),
-    ]
-    assert rows["reason"].to_list() == ["no two models lie so close", None, None]
-    # a - b: 0.1, -0.1, 0.06, with the mean 0.02 and the standard error s / sqrt 3.
-    gap = np.array([0.1, -0.1, 0.06])
-    ahead = NormalDist().cdf(0.02 / (gap.std(ddof=1) / 3**0.5))
-    assert rows["ceiling"][1] == pytest.approx(ahead**2 + (1 - ahead) ** 2)
-
-
-def test_close_pairs_need_a_second_judge_and_complete_models():
-    alone = ranking.close_pair_agreement(frame_of([[0.1, 0.2]]), variant="multimodal", judge="j")
-    assert alone.is_empty()
-    half = pl.concat([frame_of([[0.1, 0.2]]), frame_of([[0.1, None]], judge="k")])
-    rows = ranking.close_pair_agreement(half, variant="multimodal", judge="j")
-    assert rows["estimate"].null_count() == rows.height == len(ranking.MARGINS)
-    assert all("fewer than two models" in reason for reason in rows["reason"])

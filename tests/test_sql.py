@@ -260,6 +260,16 @@ def test_words_and_openings_of_questions(tmp_path, question, words, opening, ask
     assert row["characters"] == len(question.strip())
 
 
+def test_gradings_of_two_judges_are_paired_by_their_number(tmp_path):
+    put(tmp_path, "checks.jsonl", [check()])
+    # Judge A: meets, missing, missing; judge B: missing once. Only the first gradings face each other.
+    often = [verdict(verdict=VERDICTS[code], replicate=at) for at, code in enumerate((0, 2, 2))]
+    put(tmp_path, "verdicts.jsonl", [*often, verdict(judge="judge-b", verdict="missing")])
+    pairs = tables.read(built(tmp_path), "judge_pairs", where={"judge_a": "judge-a"})
+    given = pairs.select("^n_..$").row(0, named=True)
+    assert {name: checks for name, checks in given.items() if checks} == {"n_02": 1}
+
+
 def test_the_folder_of_sql_holds_nothing_else():
     others = [path for path in Path(paths.SQL).rglob("*") if path.is_file() and path.suffix != ".sql"]
     assert others == []

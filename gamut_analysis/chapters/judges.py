@@ -1,12 +1,21 @@
-"""Do judges agree on checks, on scores and on the order of models; who is lenient, favours itself, is coherent."""
+"""Do judges agree on checks, on scores and on the order of models, and does the paper say the same of its judges."""
 
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from gamut_analysis import agreement, coherence, leniency, paths, ranking
-from gamut_analysis.chapters.common import BENCHMARK, ESTIMATE, cannot, captioned, no_published, once, titled
+from gamut_analysis import agreement, concordance, paths
+from gamut_analysis.chapters.common import (
+    BENCHMARK,
+    ESTIMATE,
+    cannot,
+    captioned,
+    no_published,
+    once,
+    published_note,
+    titled,
+)
 from gamut_analysis.charts import bands, grids, lines
 from gamut_analysis.charts.links import linked
 from gamut_analysis.display import (
@@ -19,9 +28,7 @@ from gamut_analysis.display import (
     format_points,
     interval,
     number,
-    p_value,
     percent,
-    points,
     text,
 )
 from gamut_analysis.study import REFERENCE_JUDGE, Study
@@ -35,14 +42,21 @@ COEFFICIENTS = {
     "ac2_linear": "Gwet AC2, linear",
     "kappa_quadratic": "Kappa, quadratic",
 }
+ONE_JUDGE = "One judge alone graded this data, so there is no agreement to measure."
 _SHOWN = ("alpha_ordinal", "ac1")
-_READINGS = ("percent", "alpha_ordinal", "ac1")
-_ALL_PAIRS = ranking.MARGINS[-1]
+_TAU = ("kendall_tau_b", "low_kendall_tau_b", "high_kendall_tau_b")
+# How the paper's statements on gaps between two judges begin, and the extreme over models that each is about.
+_EXTREMES = {
+    "largest per-model score difference": "max_abs_gap",
+    "smallest per-model leniency": "smallest",
+    "largest per-model leniency": "largest",
+}
+_NOT_TOGETHER = "The paper's judges did not grade this data together."
+_ALL_PAIRS = concordance.MARGINS[-1]
 _AGREEMENT = (
     "Agreement of all judges on checks, with the share of each verdict beside it: where contradictions are rare, kappa "
     "and alpha fall and AC1 rises, so neither may stand alone. Intervals over questions."
 )
-_ONE = "One judge alone graded this data, so there is no agreement to measure."
 
 
 def judge_names(study: Study) -> dict[str, str]:
@@ -95,7 +109,7 @@ def several(study: Study) -> bool:
 
 def boards(study: Study) -> pl.DataFrame:
     """Every model's mean under every judge, over the questions that all of them have a score on."""
-    common = ranking.common_questions(study.scores, variant=study.variant)
+    common = concordance.common_questions(study.scores, variant=study.variant)
     means = common.group_by("model", "judge", maintain_order=True).agg(
         pl.col("score").mean().alias("estimate"), pl.len().alias("n")
     )
@@ -107,7 +121,8 @@ def rank_lines(study: Study, boards: pl.DataFrame) -> Figure | Text:
     """Each model's score under each judge, joined by a line: crossing lines are changes of order."""
     if boards["judge"].n_unique() < 2:
         return cannot(
-            "rank-lines", _ONE if not several(study) else ("No question was scored for every model by every judge.")
+            "rank-lines",
+            ONE_JUDGE if not several(study) else ("No question was scored for every model by every judge."),
         )
     names = judge_names(study)
     order = [names[study.judge], *(name for judge, name in names.items() if judge != study.judge)]
@@ -150,7 +165,7 @@ def rank_gaps(study: Study) -> Table | Text:
 @once
 def rankings(study: Study) -> pl.DataFrame:
     """How alike each two judges rank the models: a row a pair, the ends of each statistic's interval beside it."""
-    rows = ranking.judge_rankings(study.scores, variant=study.variant, questions=study.questions, seed=study.seed)
+    rows = concordance.judge_rankings(study.scores, variant=study.variant, questions=study.questions, seed=study.seed)
     keys = ["judge_a", "judge_b", "n"]
     wide = rows.pivot("statistic", index=keys, values=list(ESTIMATE), maintain_order=True)
     return _pair_names(study, wide.rename({name: name.removeprefix("estimate_") for name in wide.columns}))
@@ -163,7 +178,7 @@ def _wide(name: str, title: str, **more: Any) -> Column:
 def _rank_table(study: Study, name: str, columns: dict[str, Column], caption: str) -> Table | Text:
     rows = rankings(study)
     if rows.is_empty():
-        return cannot(name, _ONE)
+        return cannot(name, ONE_JUDGE)
     return Table(name, rows, {"pair": text("Judges"), **columns, "n": count("Questions")}, captioned(study, caption))
 
 
@@ -174,7 +189,7 @@ def order_text(study: Study, boards: pl.DataFrame) -> Text:
     wide = boards.pivot("judge", index="model", values="estimate")
     own, names = wide[study.judge].to_numpy(), judge_names(study)
     turned = {
-        names[judge]: ranking.pair_counts(own, wide[judge].to_numpy())["discordant"]
+        names[judge]: concordance.pair_counts(own, wide[judge].to_numpy())["discordant"]
         for judge in boards["judge"].unique().sort()
         if judge != study.judge
     }
@@ -197,7 +212,7 @@ def order_text(study: Study, boards: pl.DataFrame) -> Text:
 @once
 def close_orders(study: Study) -> pl.DataFrame:
     """Whether the other judges keep the order of models that the reference judge puts close together."""
-    return ranking.close_pair_agreement(
+    return concordance.close_pair_agreement(
         study.scores, variant=study.variant, judge=study.judge, questions=study.questions
     )
 
@@ -206,7 +221,7 @@ def close_pairs(study: Study) -> Table | Text:
     """The pairs of models by their gap, and how many of them other judges order alike."""
     rows = close_orders(study)
     if rows.is_empty():
-        return cannot("close-pairs", _ONE)
+        return cannot("close-pairs", ONE_JUDGE)
     known = rows.with_columns(
         label=pl.col("judge").replace(judge_names(study)),
         within=pl.when(pl.col("margin") >= _ALL_PAIRS)
@@ -233,7 +248,7 @@ def close_text(study: Study) -> Text:
     rows = close_orders(study).drop_nulls("estimate")
     close = rows.filter(pl.col("margin") < _ALL_PAIRS)
     if close.is_empty():
-        return cannot("close-pairs-text", _ONE if rows.is_empty() else "No two models lie close together here.")
+        return cannot("close-pairs-text", ONE_JUDGE if rows.is_empty() else "No two models lie close together here.")
     narrow = close.filter(pl.col("margin") == close["margin"].min())
     whole = rows.filter(pl.col("margin") >= _ALL_PAIRS)
     values = {
@@ -256,7 +271,7 @@ def close_text(study: Study) -> Text:
 
 def ceiling(study: Study) -> Table:
     """What two samples of questions under one judge would agree on: no second judge need do better."""
-    rows = ranking.noise_ceiling(
+    rows = concordance.noise_ceiling(
         study.scores, judge=study.judge, variant=study.variant, questions=study.questions, seed=study.seed
     )
     label = {"independent": "Two samples as large as this one", "halves": "The questions dealt into two halves"}
@@ -284,7 +299,7 @@ def verdict_grid(study: Study) -> Figure | Text:
     pairs = study.relation("judge_pairs", variant=study.variant)
     facing = pairs.filter(judge_a=study.judge)
     if facing.is_empty():
-        return cannot("verdict-grid", _ONE)
+        return cannot("verdict-grid", ONE_JUDGE)
     rival = (
         facing.group_by("judge_b", maintain_order=True)
         .agg(pl.len())
@@ -323,7 +338,9 @@ def verdict_grid_text(study: Study) -> Text:
     counts = {(i, j): int(facing[f"n_{i}{j}"].sum()) for i in places for j in places}
     apart = sum(n for (i, j), n in counts.items() if i != j)
     if not apart:
-        return cannot("verdict-grid-text", _ONE if facing.is_empty() else "The judges give every check one verdict.")
+        return cannot(
+            "verdict-grid-text", ONE_JUDGE if facing.is_empty() else "The judges give every check one verdict."
+        )
     near = sum(n for (i, j), n in counts.items() if abs(i - j) == 1) / apart
     values = {
         "judge": study.judge_name,
@@ -342,7 +359,7 @@ def verdict_grid_text(study: Study) -> Text:
 def agreement_table(study: Study) -> Table | Text:
     """Agreement of all judges on checks, several coefficients beside each other."""
     if not several(study):
-        return cannot("agreement", _ONE)
+        return cannot("agreement", ONE_JUDGE)
     return Table("agreement", _labelled(overall(study)), _coefficient_columns("Coefficient", "label"), _AGREEMENT)
 
 
@@ -367,7 +384,7 @@ def agreement_by(study: Study, by: str) -> Figure | Text:
     """Agreement by tier, role or domain: alpha and AC1 beside each other."""
     name = f"agreement-by-{by}"
     if not several(study):
-        return cannot(name, _ONE)
+        return cannot(name, ONE_JUDGE)
     rows = grouped(study)
     if rows.is_empty() or rows.filter(by=by).is_empty():
         return cannot(name, f"This data has no {by}s.")
@@ -421,7 +438,7 @@ def _differs(alpha: pl.DataFrame) -> bool:
 def verdict_agreement_table(study: Study, patterns: pl.DataFrame) -> Table | Text:
     """Agreement on each verdict by itself, which a single coefficient hides."""
     if not several(study):
-        return cannot("verdict-agreement", _ONE)
+        return cannot("verdict-agreement", ONE_JUDGE)
     rows = agreement.verdict_agreement(patterns, questions=study.questions, seed=study.seed)
     kept = rows.filter(pl.col("coefficient") == "specific").with_columns(
         label=pl.col("verdict").cast(pl.String).replace(VERDICT_LABELS)
@@ -434,238 +451,6 @@ def verdict_agreement_table(study: Study, patterns: pl.DataFrame) -> Table | Tex
     return Table("verdict-agreement", kept, columns, "Given that one judge gives the verdict, how often another does.")
 
 
-# --- leniency, preference, coherence ----------------------------------------------------------------------------------
-
-
-def gaps(study: Study) -> pl.DataFrame:
-    """How much higher each judge scores than the others do, by model and over all, with the others' mean score."""
-    rows = leniency.judge_gaps(study.scores, variant=study.variant, questions=study.questions)
-    scored = study.scores.filter(variant=study.variant).drop_nulls("score")
-    means = scored.group_by("model", "judge", maintain_order=True).agg(pl.col("score").mean().alias("mean"))
-    others = means.join(means, on="model", suffix="_other").filter(pl.col("judge") != pl.col("judge_other"))
-    quality = others.group_by("model", "judge", maintain_order=True).agg(pl.col("mean_other").mean().alias("quality"))
-    named = rows.join(quality, on=["model", "judge"], how="left").join(
-        study.models.select("model", "name"), on="model", how="left"
-    )
-    return named.join(study.judges.select("judge", pl.col("name").alias("judge_name")), on="judge")
-
-
-def leniency_table(study: Study, gaps: pl.DataFrame) -> Table | Text:
-    """Each judge's leniency over all models, and how it changes with the quality of the model."""
-    overall = gaps.filter(pl.col("model").is_null())
-    if overall.height < 2:
-        return cannot("leniency", _ONE)
-    slopes = leniency.leniency_slope(study.scores, variant=study.variant, questions=study.questions)
-    named = overall.join(
-        slopes.select("judge", slope="estimate", slope_low="low", slope_high="high"), on="judge", how="left"
-    )
-    columns = {
-        "judge_name": text("Judge"),
-        "estimate": interval("Scores above the others", signed=True),
-        "slope": interval(
-            "per point of quality", low="slope_low", high="slope_high", of="number", digits=2, signed=True
-        ),
-        "n": count("Questions"),
-    }
-    return Table(
-        "leniency",
-        named,
-        columns,
-        ("Mean gap of each judge to the others on the same answers, and its slope on the quality of the model."),
-    )
-
-
-def leniency_scatter(study: Study, gaps: pl.DataFrame) -> Figure | Text:
-    """Leniency against quality: a judge that lifts the weak compresses the leaderboard."""
-    by_model = gaps.drop_nulls(["model", "estimate"])
-    if by_model["judge"].n_unique() < 2:
-        return cannot("leniency-by-quality", _ONE)
-    chart = lines.scatter(
-        by_model,
-        x="quality",
-        y="estimate",
-        group="judge_name",
-        x_title=("Mean score by the other judges, points"),
-        y_title="Gap to them, points",
-    )
-    widest = by_model.sort(pl.col("estimate").abs(), descending=True).row(0, named=True)
-    title = (
-        f"{widest['judge_name']} differs most from the others on {widest['name']}: "
-        f"{format_points(widest['estimate'], signed=True)} points"
-    )
-    caption = captioned(
-        study, ("Each mark is a model under a judge: its mean gap to the other judges on the same answers.")
-    )
-    return Figure(
-        "leniency-by-quality",
-        titled(
-            study,
-            linked(chart, model="name"),
-            title,
-            f"Gap to the other judges in points; {VARIANT_LABELS[study.variant]} questions",
-        ),
-        caption,
-        title,
-        by_model,
-    )
-
-
-def leniency_text(study: Study) -> Text:
-    """Whether some judge is more lenient to weak or to strong models."""
-    if not several(study):
-        return cannot("leniency-text", _ONE)
-    slopes = leniency.leniency_slope(study.scores, variant=study.variant, questions=study.questions)
-    known = slopes.drop_nulls(["estimate", "low", "high"])
-    if known.is_empty():
-        return cannot("leniency-text", "There are too few models and judges to tell whom a judge is lenient to.")
-    steepest = known.sort(pl.col("estimate").abs(), descending=True).row(0, named=True)
-    values = {"judge": judge_names(study)[steepest["judge"]], "slope": steepest}
-    told = "{judge} has the steepest line, {slope:+number_interval} points of gap for each point of quality: "
-    if steepest["high"] < 0:
-        told += "**it lifts weak models more than strong ones**, which makes them look closer than they are."
-    elif steepest["low"] > 0:
-        told += "**it lifts strong models more than weak ones**, which makes them look further apart than they are."
-    else:
-        told += "**no judge is shown to treat weak and strong models differently**."
-    return Text("leniency-text", told, values)
-
-
-def selves(study: Study) -> dict[str, str]:
-    """The model that a judge is, by judge."""
-    return dict(study.judges.drop_nulls("model").select("judge", "model").iter_rows())
-
-
-def self_scores(study: Study, boards: pl.DataFrame) -> pl.DataFrame:
-    """Scores and places of models that are judges, with and without what they gave themselves."""
-    own = selves(study)
-    judged = boards.with_columns(itself=pl.col("judge").replace_strict(own, default=None) == pl.col("model"))
-    judged = judged.with_columns(itself=pl.col("itself").fill_null(False))
-    means = judged.group_by("model", "name", maintain_order=True).agg(
-        pl.col("estimate").filter("itself").mean().alias("by_itself"),
-        pl.col("estimate").filter(~pl.col("itself")).mean().alias("by_others"),
-        pl.col("estimate").mean().alias("by_all"),
-    )
-    places = {
-        f"place_{name}": pl.col(f"by_{name}").rank("min", descending=True).cast(pl.Int64) for name in ("all", "others")
-    }
-    known = means.with_columns(**places, difference=pl.col("by_itself") - pl.col("by_others"))
-    return known.drop_nulls("difference").sort("difference", "name", descending=[True, False])
-
-
-def self_table(study: Study, boards: pl.DataFrame) -> Table | Text:
-    """What a judge that is a model gives itself beside what the others give it, and its place with and without."""
-    rows = self_scores(study, boards)
-    if rows.is_empty():
-        return cannot("self-scores", "No judge of this data is one of its models, or it is the only judge.")
-    columns = {
-        "name": text("Judge and model"),
-        "by_itself": points("By itself"),
-        "by_others": points("By the other judges"),
-        "difference": points("Difference", signed=True),
-        "place_all": Column("Place by all judges", "ordinal"),
-        "place_others": Column("without its own", "ordinal"),
-    }
-    caption = (
-        "Scores of models that are judges too, over the questions that every judge scored for every model. The "
-        "difference holds the leniency of the judge; the table of self-preference takes it out."
-    )
-    return Table("self-scores", rows, columns, captioned(study, caption))
-
-
-def agreement_without_self(study: Study) -> Table | Text:
-    """Agreement on checks with all verdicts, and without those of a judge on itself."""
-    own = selves(study)
-    if not own or not several(study):
-        return cannot("agreement-without-self", "No judge of this data is one of its models.")
-    rest = agreement.patterns_without_self(patterns(study), own)
-    without = agreement.agreement(rest, questions=study.questions, seed=study.seed)
-    wide = _named_by("all", overall(study)).join(_named_by("rest", without), on="coefficient", maintain_order="left")
-    columns = {
-        "label": text("Coefficient"),
-        "estimate_all": interval("All verdicts", low="low_all", high="high_all", of="number", digits=3),
-        "estimate_rest": interval("Without those on itself", low="low_rest", high="high_rest", of="number", digits=3),
-        "n_all": count("Checks"),
-        "n_rest": count("without"),
-    }
-    named = wide.with_columns(label=pl.col("coefficient").replace(COEFFICIENTS))
-    caption = "Agreement of all judges on checks, with and without what a judge gave to the model that it is."
-    return Table("agreement-without-self", named, columns, captioned(study, caption))
-
-
-def _named_by(reading: str, rows: pl.DataFrame) -> pl.DataFrame:
-    """A few coefficients with the reading in the names of their numbers."""
-    kept = rows.filter(pl.col("coefficient").is_in(list(_READINGS)))
-    return kept.select("coefficient", *(pl.col(name).alias(f"{name}_{reading}") for name in (*ESTIMATE, "n")))
-
-
-def preference_table(study: Study) -> Table | Text:
-    """Whether judges favour the model that they are, and its family, beyond their leniency to others."""
-    own = selves(study)
-    if not own or not several(study):
-        return cannot(
-            "self-preference", ("No judge of this data is one of its models, so self-preference cannot be asked.")
-        )
-    kin = study.models.drop_nulls("family").select("model", "family")
-    rows = leniency.self_preference(
-        study.scores, variant=study.variant, selves=own, families=dict(kin.iter_rows()), questions=study.questions
-    )
-    names = judge_names(study)
-    method = {"did": "difference in differences", "slope_adjusted": "beside its line of leniency"}
-    named = rows.with_columns(
-        judge_name=pl.col("judge").replace(names).fill_null("All judges together"),
-        method=pl.col("method").cast(pl.String).replace(method),
-    )
-    columns = {
-        "judge_name": text("Judge", sub="method"),
-        "effect": text("favours its"),
-        "estimate": interval("by", signed=True),
-        "p": p_value("p"),
-        "placebo_p": p_value("p, placebo"),
-        "p_equivalence": p_value("p, no more than 1 point"),
-    }
-    caption = (
-        "Self- and family preference in points. 'p, no more than 1 point' is the equivalence test: small means that "
-        "the effect was "
-        "shown to be negligible; that nothing was found does not show that."
-    )
-    return Table("self-preference", named, columns, caption)
-
-
-def coherence_table(study: Study) -> Table | Text:
-    """How often each judge's verdicts contradict what the compiled checks imply about each other."""
-    checks = study.checks
-    if checks["role"].null_count() == checks.height:
-        return cannot("coherence", "The checks of this data have no roles, so nothing is implied between them.")
-    verdicts = study.relation("verdicts", variant=study.variant)
-    rows = coherence.broken_implications(verdicts, checks, by=["judge"], questions=study.questions)
-    label = {
-        "threshold_lower": "A met threshold, a lower one not",
-        "threshold_baseline": "A met threshold, the baseline not",
-        "bonuses_baseline": "Enough bonuses met, the baseline not",
-        "baseline_bonuses": "The baseline met, too few bonuses",
-        "full_sequence_sequence": "The order of all steps met, that of the required ones not",
-    }
-    named = rows.filter(pl.col("opportunities") > 0).with_columns(
-        judge_name=pl.col("judge").replace(judge_names(study)),
-        label=pl.col("implication").cast(pl.String).replace(label),
-    )
-    columns = {
-        "judge_name": text("Judge"),
-        "label": text("Contradiction"),
-        "estimate": interval("Rate", of="percent"),
-        "broken": count("Broken"),
-        "opportunities": count("of"),
-    }
-    inferred = "Roles were inferred from wording." if rows["role_inferred"].any() else ""
-    return Table(
-        "coherence",
-        named,
-        columns,
-        ("Verdicts that contradict each other: a measure of a judge that needs no human labels."),
-        inferred,
-    )
-
-
 # --- the answer -------------------------------------------------------------------------------------------------------
 
 
@@ -673,10 +458,10 @@ def answer(study: Study, boards: pl.DataFrame, gaps: pl.DataFrame) -> Text:
     """Whether the judges agree on the order, and how far apart their levels are."""
     judges = boards["judge"].unique().sort().to_list()
     if len(judges) < 2:
-        return Text("answer", "{reason}", {"reason": _ONE})
+        return Text("answer", "{reason}", {"reason": ONE_JUDGE})
     wide = boards.pivot("judge", index="model", values="estimate")
     firsts = {judge: wide.sort(judge, descending=True)["model"][0] for judge in judges}
-    taus = ranking.judge_rankings(
+    taus = concordance.judge_rankings(
         study.scores, variant=study.variant, questions=study.questions, seed=study.seed, replicates=1000
     ).filter(pl.col("statistic") == "kendall_tau_b")
     overall = gaps.filter(pl.col("model").is_null()).sort("estimate", descending=True, nulls_last=True)
@@ -716,33 +501,74 @@ def limits(study: Study) -> Text:
     )
 
 
-def published_statements(study: Study, boards: pl.DataFrame, gaps: pl.DataFrame) -> Table | Text:
-    """What the paper says of its judges, beside the same quantity here."""
-    judges = set(boards["judge"].to_list())
-    told = pl.read_csv(paths.published() / "judges.csv").drop_nulls("value").filter(pl.col("slug").is_in(list(judges)))
-    if study.dataset.get("benchmark") != BENCHMARK or REFERENCE_JUDGE not in judges or told.is_empty():
-        return cannot("published-judges", no_published(study) or "The paper's judges did not grade this data together.")
-    wide = boards.pivot("judge", index="model", values="estimate")
-    ours = [_statement(study, wide, row["slug"], row["statement"]) for row in told.to_dicts()]
-    shown = told.with_columns(ours=pl.Series(ours, dtype=pl.Float64), named=pl.format("{}: {}", "judge", "statement"))
+# --- ours beside the published ----------------------------------------------------------------------------------------
+
+
+@once
+def statements(study: Study) -> pl.DataFrame:
+    """What the paper says of its judges beside the same quantity here, in the paper's unit; empty for other data."""
+    judged = study.scores.filter(variant=study.variant)["judge"].unique().to_list()
+    told = pl.read_csv(paths.published() / "judges.csv").drop_nulls("value").filter(pl.col("slug").is_in(judged))
+    if study.dataset.get("benchmark") != BENCHMARK or REFERENCE_JUDGE not in judged or told.is_empty():
+        return told.clear()
+    ours = [_statement(study, *row) for row in told.select("slug", "statement").iter_rows()]
+    inside = pl.when(pl.col("value").is_between("low", "high")).then(pl.lit("inside")).otherwise(pl.lit("outside"))
+    return told.hstack(pl.DataFrame(ours, schema=dict.fromkeys(ESTIMATE, pl.Float64))).with_columns(
+        named=pl.format("{}: {}", "judge", "statement"), inside=pl.when(pl.col("low").is_not_null()).then(inside)
+    )
+
+
+def _statement(study: Study, judge: str, statement: str) -> dict[str, float | None]:
+    """Our value of a statement on a judge, with its interval; nulls for a statement that is not known."""
+    if statement.startswith("ranking identical"):
+        first, second = sorted((judge, REFERENCE_JUDGE))
+        tau = rankings(study).filter(judge_a=first, judge_b=second).row(0, named=True)
+        return dict(zip(ESTIMATE, (tau[name] for name in _TAU), strict=True))
+    for start, statistic in _EXTREMES.items():
+        if statement.startswith(start):
+            return _extreme(study, judge, statistic, None)
+    if statement.startswith("largest difference between a judge's score of itself"):
+        return _extreme(study, judge, "max_abs_gap", (judge, REFERENCE_JUDGE))
+    return dict.fromkeys(ESTIMATE)
+
+
+def _extreme(study: Study, judge: str, statistic: str, models: tuple[str, ...] | None) -> dict[str, float | None]:
+    """An extreme over models of how far a judge scores above the reference judge, in points."""
+    found = concordance.gap_extremes(
+        study.scores,
+        variant=study.variant,
+        judge=judge,
+        reference=REFERENCE_JUDGE,
+        models=models,
+        questions=study.questions,
+        seed=study.seed,
+    ).row(by_predicate=pl.col("statistic") == statistic, named=True)
+    return {name: None if found[name] is None else 100 * found[name] for name in ESTIMATE}
+
+
+def published_statements(study: Study) -> Table | Text:
+    """Every statement of the paper on its judges, ours beside it, and whether the paper's lies in our interval."""
+    rows = statements(study)
+    if rows.is_empty():
+        return cannot("published-judges", no_published(study) or _NOT_TOGETHER)
     columns = {
         "named": text("Statement of the paper"),
-        "ours": number("Ours", 2, sub="unit"),
+        "estimate": interval("Ours", of="number", digits=2, sub="unit"),
         "value": number("Published", 1, sub="unit"),
+        "inside": text("Published lies"),
     }
-    return Table("published-judges", shown, columns, "What the paper says of its judges; its full table is not known.")
+    caption = (
+        "What the paper says of its judges; its full table is not known. Intervals over questions, the same resample "
+        "for both judges; those of a smallest or largest gap rest on intervals that hold for all models at once."
+    )
+    return Table("published-judges", rows, columns, captioned(study, caption))
 
 
-def _statement(study: Study, wide: pl.DataFrame, judge: str, statement: str) -> float | None:
-    """Our value of one of the statements on a judge, in its own unit; None for a statement that is not known."""
-    difference = (wide[judge] - wide[REFERENCE_JUDGE]) * 100
-    if statement.startswith("largest per-model score difference"):
-        return float(difference.abs().to_numpy().max())
-    if statement.startswith("ranking identical"):
-        return float(ranking.rank_correlations(wide[judge].to_numpy(), wide[REFERENCE_JUDGE].to_numpy())["estimate"][0])
-    if statement.startswith("largest difference between a judge's score of itself"):
-        own = difference.filter(wide["model"].is_in([judge, REFERENCE_JUDGE]))
-        return float(own.abs().to_numpy().max()) if own.len() else None
-    if statement.startswith("smallest per-model leniency"):
-        return float(difference.to_numpy().min())
-    return float(difference.to_numpy().max()) if statement.startswith("largest per-model leniency") else None
+def statements_note(study: Study) -> Text:
+    """How many of the paper's statements lie in our intervals, or why there are none."""
+    if statements(study).is_empty():
+        return cannot("published", no_published(study) or _NOT_TOGETHER)
+    tested = statements(study).drop_nulls("inside")
+    if tested.is_empty():
+        return cannot("published", "There is no interval here that the paper's numbers could lie in.")
+    return published_note(study, tested)

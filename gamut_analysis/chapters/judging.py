@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from gamut_analysis import agreement, leniency, ranking, repeats, tables
+from gamut_analysis import agreement, concordance, leniency, repeats, tables
 from gamut_analysis.chapters import gradings
 from gamut_analysis.chapters.common import ESTIMATE, cannot, captioned, once, titled
 from gamut_analysis.chapters.judges import COEFFICIENTS, judge_names, placed_verdicts, several
@@ -79,8 +79,8 @@ def _orders(study: Study, scores: pl.DataFrame) -> pl.DataFrame:
     scored = scores.drop_nulls("score")
     everyone = scored.group_by("model").agg(pl.col("judge").n_unique().alias("graders"))
     kept = everyone.filter(pl.col("graders") == scored["judge"].n_unique())
-    common = ranking.common_questions(scores.join(kept, on="model", how="semi"), variant=study.variant)
-    rows = ranking.judge_rankings(common, variant=study.variant, questions=study.questions, seed=study.seed)
+    common = concordance.common_questions(scores.join(kept, on="model", how="semi"), variant=study.variant)
+    rows = concordance.judge_rankings(common, variant=study.variant, questions=study.questions, seed=study.seed)
     wide = rows.pivot("statistic", index=[*_ENDS, "n", "models"], values=list(ESTIMATE), maintain_order=True)
     return wide.rename({name: name.removeprefix("estimate_") for name in wide.columns})
 
@@ -358,7 +358,10 @@ def _of_pair(study: Study, pair: tuple[str, str]) -> pl.DataFrame:
 
 @once
 def transitions(study: Study) -> pl.DataFrame:
-    """What the newer judge makes of each verdict of the older one: a row a pair of verdicts, share of all checks."""
+    """What the newer judge makes of each verdict of the older one: a row a pair of verdicts, share of all checks.
+
+    Gradings are paired by their number: where one judge graded more often, its later gradings are left out.
+    """
     pair = succession(study)
     if pair is None:
         return pl.DataFrame()

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from gamut_analysis import intervals, ranking
+from gamut_analysis import concordance, intervals, orders, ranking
 
 PUBLISHED = np.array([58.7, 57.9, 53.1, 51.8, 50.5, 42.6, 41.5, 34.2, 33.0, 18.3, 14.1, 13.7, 11.8, 5.1]) / 100
 SPREAD, SHARED = 0.36, 0.5
@@ -43,7 +43,7 @@ def _tied(means: np.ndarray) -> np.ndarray:
 def rank_sets(kind: str, means: np.ndarray, questions: int = 300, worlds: int = 2000, seed: int = 11) -> dict[str, Any]:
     """How often the sets hold the true ranks: all at once, or averaged over models for the marginal ones."""
     rng = np.random.default_rng(seed)
-    truth = ranking.competition_ranks(means)
+    truth = orders.competition_ranks(means)
     ending, held = "_marginal" if kind == "marginal" else "", []
     for world in range(worlds):
         drawn = scores(rng, questions, means)
@@ -130,12 +130,12 @@ def _judge_worlds(
 def judge_statistics(leaning: float, questions: int = 300, worlds: int = 1000, seed: int = 16) -> pl.DataFrame:
     """Coverage and mean width of the interval of each statistic; the truth is that of the judges' true means."""
     rows = []
-    shared = ranking._Shared(0, 1000)
+    shared = concordance._Shared(0, 1000)
     for truths, matrices in _judge_worlds(leaning, questions, worlds, seed):
-        panel = ranking._Panel(list("abcdefghijklmn"), [str(at) for at in range(questions)], matrices, None)
-        table = ranking._judge_pair(panel, shared, 0.95)
-        sides = [ranking._Side.of(matrix, None, 0.95) for matrix in matrices]
-        truth = ranking._judge_statistics(sides, [means[:, None] for means in truths])
+        panel = concordance._Panel(list("abcdefghijklmn"), [str(at) for at in range(questions)], matrices, None)
+        table = concordance._judge_pair(panel, shared, 0.95)
+        sides = [concordance._Side.of(matrix, None, 0.95) for matrix in matrices]
+        truth = concordance._judge_statistics(sides, [means[:, None] for means in truths])
         rows.append(table.with_columns(truth=pl.Series([values[0] for values in truth.values()])))
     slack = 1e-6
     inside = (pl.col("low") - slack <= pl.col("truth")) & (pl.col("truth") <= pl.col("high") + slack)
@@ -149,10 +149,24 @@ def judge_statistic(name: str, leaning: float, questions: int, worlds: int = 100
     return result(table.filter(statistic=name)["covered"][0], worlds, band=AT_LEAST)
 
 
+def gap_extreme(name: str, leaning: float, questions: int = 300, worlds: int = 1000, seed: int = 20) -> dict[str, Any]:
+    """How often the interval of the smallest or the largest gap of two judges holds that of their true means."""
+    held = []
+    models = list("abcdefghijklmn")
+    for world, (truths, matrices) in enumerate(_judge_worlds(leaning, questions, worlds, seed)):
+        panel = concordance._Panel(models, [str(at) for at in range(questions)], matrices, None)
+        row = concordance._gap_extremes(panel, models, concordance._Shared(world, 1000), 0.95).row(
+            by_predicate=pl.col("statistic") == name, named=True
+        )
+        gaps = truths[0] - truths[1]
+        held.append(row["low"] - 1e-6 <= (gaps.min() if name == "smallest" else gaps.max()) <= row["high"] + 1e-6)
+    return result(np.mean(held), worlds, band=AT_LEAST)
+
+
 @cache
 def expected_accuracies(leaning: float, questions: int, judges: int, worlds: int, seed: int) -> pl.DataFrame:
     """Do the intervals of the two accuracies hold what is to be expected of that many questions?"""
-    rng, shared, held = np.random.default_rng(seed), ranking._Shared(0, 500), []
+    rng, shared, held = np.random.default_rng(seed), concordance._Shared(0, 500), []
     names = ["pair_accuracy", "soft_pairwise_accuracy"]
     for _ in range(judges):
         truths = [PUBLISHED + rng.normal(0, leaning, size=14) for _ in range(2)]
@@ -160,8 +174,8 @@ def expected_accuracies(leaning: float, questions: int, judges: int, worlds: int
         for _ in range(worlds):
             base = scores(rng, questions, np.zeros(14))
             matrices = [truth + base + rng.normal(0, 0.15, size=base.shape) for truth in truths]
-            panel = ranking._Panel(list("abcdefghijklmn"), [str(at) for at in range(questions)], matrices, None)
-            tables.append(ranking._judge_pair(panel, shared, 0.95).filter(pl.col("statistic").is_in(names)))
+            panel = concordance._Panel(list("abcdefghijklmn"), [str(at) for at in range(questions)], matrices, None)
+            tables.append(concordance._judge_pair(panel, shared, 0.95).filter(pl.col("statistic").is_in(names)))
         inside = pl.col("estimate").mean().is_between(pl.col("low"), pl.col("high")).mean()
         held.append(pl.concat(tables).group_by("statistic").agg(inside.alias("covered")))
     return pl.concat(held).group_by("statistic").agg(pl.col("covered").mean())
@@ -182,13 +196,13 @@ def correlation_difference(
         truths = [PUBLISHED + rng.normal(0, leaning, size=14) for leaning in (0.02, 0.06, 0.02)]
         base = scores(rng, questions, np.zeros(14))
         matrices = [truth + base + rng.normal(0, 0.15, size=base.shape) for truth in truths]
-        panel = ranking._Panel(list("abcdefghijklmn"), [str(at) for at in range(questions)], matrices, None)
-        means = ranking._resampled(panel, ranking._Shared(0, 1000))
-        one, other = ranking._reference_correlations(means, coefficient)
+        panel = concordance._Panel(list("abcdefghijklmn"), [str(at) for at in range(questions)], matrices, None)
+        means = concordance._resampled(panel, concordance._Shared(0, 1000))
+        one, other = concordance._reference_correlations(means, coefficient)
         at = [matrix.mean(axis=0)[:, None] for matrix in matrices]
-        a, b = ranking._reference_correlations(at, coefficient)
-        low, high = ranking._percentile_bounds({"r": float(a[0] - b[0])}, {"r": one - other}, 0.95)["r"]
-        a, b = ranking._reference_correlations([truth[:, None] for truth in truths], coefficient)
+        a, b = concordance._reference_correlations(at, coefficient)
+        low, high = concordance._percentile_bounds({"r": float(a[0] - b[0])}, {"r": one - other}, 0.95)["r"]
+        a, b = concordance._reference_correlations([truth[:, None] for truth in truths], coefficient)
         held.append(low - 1e-6 <= a[0] - b[0] <= high + 1e-6)
     return result(np.mean(held), worlds, band=AT_LEAST)
 
@@ -201,7 +215,7 @@ def perm_both_level(
     for world in range(worlds):
         base = rng.normal(0.35, 0.2, size=14) + scores(rng, questions, np.zeros(14))
         noise = rng.normal(0, leaning, size=(3, 1, 14)) + rng.normal(0, 0.3, size=(3, *base.shape))
-        p = ranking.perm_both(*(base + noise), coefficient=coefficient, seed=world, replicates=399)
+        p = concordance.perm_both(*(base + noise), coefficient=coefficient, seed=world, replicates=399)
         found.append(p[key] is not None and p[key] <= 0.05)
     return result(np.mean(found), worlds, 0.05, AT_MOST)
 
@@ -227,20 +241,25 @@ def studies() -> list[tuple[str, Callable[[], dict[str, Any]]]]:
         *(
             (f"judges, {name}, leaning {lean}", lambda name=name, lean=lean: judge_statistic(name, lean, 300))
             for lean in (0.0, 0.02, 0.05)
-            for name in ranking.JUDGE_STATISTICS[:-2]
+            for name in concordance.JUDGE_STATISTICS[:-2]
         ),
         *(
             (f"judges, {name}, leaning {lean}", lambda name=name, lean=lean: accuracy(name, lean))
             for lean in (0.0, 0.02)
-            for name in ranking.JUDGE_STATISTICS[-2:]
+            for name in concordance.JUDGE_STATISTICS[-2:]
         ),
-        *((f"two judges and a third, {c}", lambda c=c: correlation_difference(c)) for c in ranking.COEFFICIENTS),
+        *(
+            (f"judges, {name} gap, leaning {lean}", lambda name=name, lean=lean: gap_extreme(name, lean))
+            for lean in (0.0, 0.02, 0.05)
+            for name in concordance.GAP_STATISTICS[:2]
+        ),
+        *((f"two judges and a third, {c}", lambda c=c: correlation_difference(c)) for c in concordance.COEFFICIENTS),
         *(
             (f"PERM-BOTH, level, {c}, no leanings", lambda c=c: perm_both_level("p", c, 0.0))
-            for c in ranking.COEFFICIENTS
+            for c in concordance.COEFFICIENTS
         ),
         *(
             (f"PERM-SYSTEMS, level, {c}, leanings", lambda c=c: perm_both_level("p_models", c, 0.08))
-            for c in ranking.COEFFICIENTS
+            for c in concordance.COEFFICIENTS
         ),
     ]

@@ -1,5 +1,6 @@
 -- Grain: one row per model, variant, question and ordered pair of judges; n_ab counts the checks on which the first
--- judge gave verdict a and the second verdict b (0 meets, 1 partially_meets, 2 missing, 3 contradicts).
+-- judge gave verdict a and the second verdict b (0 meets, 1 partially_meets, 2 missing, 3 contradicts). Gradings are
+-- paired by their number, so that each counts once; those of one judge that the other has no equal of are left out.
 with paired as (
     select
         a.model, a.variant, a.question_id, a.judge as judge_a, b.judge as judge_b,

@@ -1,36 +1,22 @@
--- Grain: one row per model, judge, question, replicate and tier of the multimodal variant, for one judge, over the
--- checks that the text-only rubric has too.
-with shared_checks as (
-    select shown.question_id, shown.check_id, shown.tier
-    from checks as shown
-    semi join checks as told
-        on
-            told.variant = 'text_only'
-            and shown.question_id = told.question_id
-            and shown.tier = told.tier
-            -- Ids that count through a rubric shift where a check is left out, so the text decides where there is one.
-            and coalesce(shown.text, shown.check_id) = coalesce(told.text, told.check_id)
-    where shown.variant = 'multimodal'
-),
-
-rubric as (
-    select question_id, tier, count(*) as checks
-    from shared_checks
-    group by question_id, tier
+-- Grain: one row per model, judge, variant, question, replicate, tier, role and tier of the item, for one judge and
+-- variant, over the checks in `placed`; what its query does not tell apart is null.
+with rubric as (
+    select question_id, tier, role, item_tier, count(*) as checks
+    from placed
+    group by question_id, tier, role, item_tier
 ),
 
 counted as (
     select
-        verdicts.model, verdicts.question_id, verdicts.replicate, shared_checks.tier,
+        verdicts.model, verdicts.question_id, verdicts.replicate, placed.tier, placed.role, placed.item_tier,
         count(*) filter (where verdicts.verdict = 'meets') as meets,
         count(*) filter (where verdicts.verdict = 'partially_meets') as partially_meets,
         count(*) filter (where verdicts.verdict = 'missing') as missing,
         count(*) filter (where verdicts.verdict = 'contradicts') as contradicts
     from verdicts
-    inner join shared_checks
-        on verdicts.question_id = shared_checks.question_id and verdicts.check_id = shared_checks.check_id
-    where verdicts.variant = 'multimodal' and verdicts.judge = $judge
-    group by verdicts.model, verdicts.question_id, verdicts.replicate, shared_checks.tier
+    inner join placed on verdicts.question_id = placed.question_id and verdicts.check_id = placed.check_id
+    where verdicts.variant = $variant and verdicts.judge = $judge
+    group by all
 ),
 
 -- The mart says what stands of a tier as a whole: all missing where the answer is empty, all ungraded where it was
@@ -41,12 +27,13 @@ tiers as (
         answer_status = 'no_response' and ungraded = 0 as is_empty,
         answer_status in ('no_response', 'error') as is_silent
     from verdict_counts
-    where variant = 'multimodal' and judge = $judge
+    where variant = $variant and judge = $judge
 ),
 
 final as (
     select
         tiers.model, tiers.judge, tiers.variant, tiers.question_id, tiers.replicate, tiers.tier,
+        rubric.role, rubric.item_tier,
         cast(case when tiers.is_silent then 0 else coalesce(counted.meets, 0) end as integer) as meets,
         cast(case when tiers.is_silent then 0 else coalesce(counted.partially_meets, 0) end as integer)
             as partially_meets,
@@ -68,8 +55,10 @@ final as (
             and tiers.question_id = counted.question_id
             and tiers.replicate = counted.replicate
             and tiers.tier = counted.tier
+            and rubric.role is not distinct from counted.role
+            and rubric.item_tier is not distinct from counted.item_tier
 )
 
 select *, checks - meets - partially_meets - missing - contradicts as ungraded
 from final
-order by model, question_id, replicate, tier
+order by model, question_id, replicate, tier, role, item_tier
