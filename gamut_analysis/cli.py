@@ -9,7 +9,8 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -161,14 +162,19 @@ def report(
     database = _ready(data_text, typed("MANIFEST", manifest))
     judge_text, variant_text = typed("JUDGE", judge), typed("VARIANT", variant)
     study = Study(database, wanted, judge_text, variant_text, seed_number)
-    label = _label(study.model, data_text, judge_text, variant_text)
+    label = _labels(study, [study.model], data_text)[study.model]
     _tell(model_report(study, label=label, form=form, progress=err.is_terminal, warn=_warn), form)
 
 
-def _label(model: str, data: str, judge: str, variant: str) -> str:
-    """The report's name: the model, after the data where it is not the default, before a judge or variant if chosen."""
-    shown = [] if data in ("", datasets.DEFAULT) else [Path(data).name or data]
-    return "--".join([*shown, model, *filter(None, (judge, variant))])
+def _labels(study: "Study", models: Iterable[str], data: str) -> dict[str, str]:
+    """A report's name by model: the model, after the data and before the judge and the variant that are not default."""
+    plain = replace(study, model="", judge="")
+    others = [
+        *([study.judge] if study.judge != plain.judge else []),
+        *([study.variant] if study.variant != replace(plain, variant="").variant else []),
+    ]
+    shown = [] if data in ("", datasets.DEFAULT) else [Path(data).name.removesuffix(".duckdb") or data]
+    return {model: "--".join([*shown, model, *others]) for model in models}
 
 
 @app.command()
@@ -182,13 +188,10 @@ def reports(
 ) -> None:
     """Write the report of every model, two at a time, and an index of them."""
     from gamut_analysis.report import all_reports
-    from gamut_analysis.study import Study
 
     form = _form(form)
-    data_text, judge_text, variant_text = typed("DATA", data), typed("JUDGE", judge), typed("VARIANT", variant)
-    database = _ready(data_text, typed("MANIFEST", manifest))
-    study = Study(database, "", judge_text, variant_text, _whole("SEED", typed("SEED", seed)))
-    labels = {model: _label(model, data_text, judge_text, variant_text) for model in study.models["model"].to_list()}
+    study = _study(data, manifest, judge, variant, seed)
+    labels = _labels(study, study.models["model"], typed("DATA", data))
     with bar() as shown:
         task = shown.add_task("reports", total=len(labels))
         index = all_reports(study, labels, done=lambda: shown.advance(task), form=form, warn=_warn)
@@ -229,12 +232,9 @@ def site(
     """Write all reports, notebooks and figures into one folder that any host of files can serve."""
     _use_profile(profile)
     from gamut_analysis.report import site as written
-    from gamut_analysis.study import Study
 
-    data_text, judge_text, variant_text = typed("DATA", data), typed("JUDGE", judge), typed("VARIANT", variant)
-    database = _ready(data_text, typed("MANIFEST", manifest))
-    study = Study(database, "", judge_text, variant_text, _whole("SEED", typed("SEED", seed)))
-    labels = {model: _label(model, data_text, judge_text, variant_text) for model in study.models["model"].to_list()}
+    study = _study(data, manifest, judge, variant, seed)
+    labels = _labels(study, study.models["model"], typed("DATA", data))
     with bar() as shown:
         task = shown.add_task("site", total=None)
         index = written(
@@ -302,7 +302,8 @@ def compare_report(
     study, other = two(Study(database, typed("A", a), judge_text, variant_text, seed_number), typed("B", b))
     if not other:
         raise UnknownName(f"this data has one model only: {study.model!r}")
-    label = _label(f"{study.model}--vs--{other}", data_text, judge_text, variant_text)
+    pair = f"{study.model}--vs--{other}"
+    label = _labels(study, [pair], data_text)[pair]
     _tell(written(study, other, label=label, form=form, progress=err.is_terminal, warn=_warn), form)
 
 
@@ -387,6 +388,8 @@ def clean() -> None:
     for path in paths.reports().glob("*"):
         if path.is_dir():
             shutil.rmtree(path)
+        elif path.suffix == ".html":
+            path.unlink()
 
 
 def _summary(database: Path) -> Text:
@@ -396,8 +399,8 @@ def _summary(database: Path) -> Text:
     graded = frames["coverage"]["checks_graded"].sum()
     lines = [
         f"{database}: {told['title']} ({kind} data)",
-        f"  {frames['models'].height} models, {frames['judges'].height} judges, {frames['questions'].height} "
-        f"questions, {graded:,} verdicts",
+        f"  {frames['models'].height} models, {frames['judges'].height} judges, "
+        f"{frames['questions']['question_id'].n_unique():,} questions, {graded:,} verdicts",
         f"  {frames['sources'].height} files, {frames['rejects'].height} rejected values",
     ]
     if told["assumptions"]:

@@ -36,6 +36,8 @@ from gamut_analysis.vocabulary import (
 
 CHART = "application/vnd.vegalite.v5+json"
 NUMBERS = "application/vnd.gamut.numbers+json"
+# What JupyterLab alone shows: a page and a PDF set the caption of a figure themselves.
+CAPTION = "caption"
 SORTABLE_FROM = 16
 
 MINUS = "\N{MINUS SIGN}"
@@ -64,6 +66,7 @@ LAB_STYLE = (
     ".gamut-table th,.gamut-table td{text-align:left!important;vertical-align:top}"
     ".gamut-table .number{text-align:right!important;font-variant-numeric:tabular-nums;white-space:nowrap}"
     ".gamut-table small{display:block;font-weight:400;opacity:.7}"
+    ".gamut-caption{max-width:54em;font-size:.92em;opacity:.8}"
     ".gamut-hidden{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}</style>"
 )
 
@@ -415,22 +418,37 @@ class Figure:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         data = {
-            CHART: plain(_by_domain(self.chart.to_dict())),
+            CHART: plain(_spelt_out(self.chart.to_dict())),
             NUMBERS: {"name": self.name, "kind": "figure", "rows": self.rows()},
             "text/plain": f"{self.alt}\n{self.caption}",
         }
         return data, _metadata("figure", self.name, caption=self.caption, alt=self.alt)
 
+    def _ipython_display_(self) -> None:
+        """The chart, and its caption as an output of its own, because JupyterLab draws a chart and nothing else."""
+        from IPython.display import publish_display_data
 
-def _by_domain(spec: Any) -> Any:
-    """The spec with every order of values told by the scale: a value named like a word of Vega's breaks a sort list."""
+        publish_display_data(*self._repr_mimebundle_())
+        if self.caption:
+            caption = f'{LAB_STYLE}<p class="gamut-caption">{escape(self.caption)}</p>'
+            publish_display_data({"text/html": caption}, _metadata(CAPTION, self.name))
+
+
+def _spelt_out(spec: Any) -> Any:
+    """The spec with what Vega would take amiss said in another way.
+
+    An order of values is told by the scale: a value named like a word of Vega's breaks a sort list. An axis with values
+    of its own has as many ticks: the theme's number of ticks would thin them out.
+    """
     if isinstance(spec, list):
-        return [_by_domain(part) for part in spec]
+        return [_spelt_out(part) for part in spec]
     if not isinstance(spec, dict):
         return spec
-    told = {key: _by_domain(part) for key, part in spec.items()}
+    told = {key: _spelt_out(part) for key, part in spec.items()}
     if isinstance(told.get("sort"), list) and "field" in told:
         told |= {"scale": {"domain": told["sort"], **(told.get("scale") or {})}, "sort": None}
+    if isinstance(told.get("axis"), dict) and isinstance(told["axis"].get("values"), list):
+        told["axis"] = {"tickCount": len(told["axis"]["values"]), **told["axis"]}
     return told
 
 

@@ -30,7 +30,7 @@ from pygments.lexers import PythonLexer
 from gamut_analysis import paths
 from gamut_analysis.charts.links import links_of
 from gamut_analysis.charts.theme import DARK
-from gamut_analysis.display import CHART, LAB_STYLE, NUMBERS, Table, format_number, table_html
+from gamut_analysis.display import CAPTION, CHART, LAB_STYLE, NUMBERS, Table, format_number, table_html
 from gamut_analysis.errors import NotebookError, UnknownName
 from gamut_analysis.live import COMPONENTS, LIVE
 
@@ -203,6 +203,8 @@ class Page:
         if output["output_type"] == "stream":
             return _pre(output["text"]) if output["name"] == "stdout" else ""
         data = output["data"]
+        if output["metadata"].get("gamut", {}).get("kind") == CAPTION:
+            return ""
         if CHART in data:
             return self._figure(output)
         if LIVE in data:

@@ -8,6 +8,7 @@ nothing in it can be markup or code. The same notebook gives the same bytes.
 import json
 import re
 import tempfile
+import unicodedata
 from collections.abc import Iterator, Mapping
 from html.parser import HTMLParser
 from pathlib import Path
@@ -18,7 +19,7 @@ import nbformat
 
 from gamut_analysis import drawn, paths
 from gamut_analysis.charts import theme
-from gamut_analysis.display import CHART, NUMBERS, Column, Table, format_count, format_points
+from gamut_analysis.display import CAPTION, CHART, NUMBERS, Column, Table, format_count, format_points
 from gamut_analysis.errors import PartMissing
 from gamut_analysis.live import LIVE
 
@@ -29,6 +30,8 @@ MOST_ROWS = 40
 QUESTIONS, CHECKS = 5, 6
 # A4 with its margins, in pixels of a figure that is as wide as the text.
 _PAGE = (theme.WIDTH, round(theme.WIDTH * 232 / 166))
+# How much of the text's width a figure takes: letters stay above 7 pt, and two figures of usual height share a page.
+_WIDEST = 0.9
 _ELSEWHERE = "This part is worked by hand in the HTML page and does not stand on paper."
 
 Block = dict[str, Any]
@@ -64,8 +67,14 @@ def typeset(document: Mapping[str, Any]) -> bytes:
     with tempfile.TemporaryDirectory(prefix="gamut-pdf-") as folder:
         root = Path(folder)
         (root / TEMPLATE).write_bytes((paths.PAGE / TEMPLATE).read_bytes())
-        (root / "report.json").write_text(json.dumps(_drawn(document, root)), encoding="utf-8")
+        (root / "report.json").write_text(_settable(_drawn(document, root)), encoding="utf-8")
         return typst.compile(str(root / TEMPLATE), root=folder, format="pdf")
+
+
+def _settable(document: Mapping[str, Any]) -> str:
+    """The document as JSON, a box in the place of each letter without a glyph: one would take its neighbours along."""
+    written = json.dumps(document, ensure_ascii=False)
+    return written.translate(dict.fromkeys(map(ord, theme.without_glyph(written)), "\N{WHITE SQUARE}"))
 
 
 def glyph_warning(document: Mapping[str, Any]) -> str:
@@ -96,15 +105,22 @@ def _cell(cell: nbformat.NotebookNode) -> Iterator[Block]:
 
 
 def _led(blocks: list[Block]) -> Iterator[Block]:
-    """The blocks, each paragraph that leads to a figure or table marked: it stays on the page of what follows."""
+    """The blocks, each paragraph that leads to a figure or table marked: it stays on the page of what follows.
+
+    A paragraph before questions tells how to open them, which paper cannot: it is left out.
+    """
     for block, following in zip(blocks, [*(block["kind"] for block in blocks[1:]), ""], strict=True):
-        leads = block["kind"] == "paragraph" and following in ("figure", "table", "question")
-        yield {**block, "leads": True} if leads else block
+        if block["kind"] != "paragraph" or following not in ("figure", "table", "questions"):
+            yield block
+        elif following != "questions":
+            yield {**block, "leads": True}
 
 
 def _output(output: Mapping[str, Any]) -> Iterator[Block]:
     """An output of a cell, by the first of its forms that paper can hold."""
     data, about = output.get("data", {}), output.get("metadata", {}).get("gamut", {})
+    if about.get("kind") == CAPTION:
+        return
     if CHART in data:
         yield _figure(data[CHART], about)
     elif LIVE in data and data[LIVE]["component"] == "explorer":
@@ -120,10 +136,10 @@ def _output(output: Mapping[str, Any]) -> Iterator[Block]:
 
 
 def _figure(spec: Mapping[str, Any], about: Mapping[str, Any]) -> Block:
-    """A chart, as wide as the text unless it would be higher than a page."""
+    """A chart, nearly as wide as the text unless it would be higher than a page."""
     picture = drawn.svg(drawn.sized(spec, theme.PROFILES["screen"]))
     width, height = drawn.size(picture)
-    share = min(1, max(width, theme.COLUMN) / _PAGE[0], _PAGE[1] / height * width / _PAGE[0])
+    share = min(_WIDEST, max(width, theme.COLUMN) / _PAGE[0], _PAGE[1] / height * width / _PAGE[0])
     return {
         "kind": "figure",
         "picture": picture,
@@ -157,6 +173,12 @@ def _questions(data: Mapping[str, Any]) -> Iterator[Block]:
     """The costliest questions of an explorer, each with the checks that cost most."""
     questions, total = data["questions"], len(data["questions"]["id"])
     shown = min(QUESTIONS, data["kept"]["texts"])
+    yield {
+        "kind": "questions",
+        "text": f"{shown} of {format_count(total)} questions, the costliest first, and of each the checks that cost "
+        "most. The HTML page opens every question with all of its checks, each judge's verdict and reason, and the "
+        "answer if it was kept.",
+    }
     for number in range(shown):
         score = questions["score"][number]
         domain = data["domains"][questions["domain"][number]] if questions["domain"][number] >= 0 else ""
@@ -168,11 +190,6 @@ def _questions(data: Mapping[str, Any]) -> Iterator[Block]:
             "judge": data["judges"][0] if data["judges"] else "",
             "checks": _costliest(data, number),
         }
-    yield {
-        "kind": "note",
-        "text": f"{shown} of {format_count(total)} questions, and of each the checks that cost most. The HTML page "
-        "opens every question with all of its checks, each judge's verdict and reason, and the answer if it was kept.",
-    }
 
 
 def _costliest(data: Mapping[str, Any], number: int) -> list[list[str]]:
@@ -248,7 +265,7 @@ class _Reader(HTMLParser):
         if self._silent:
             return
         code = any(tag == "pre" for tag, _ in self._open)
-        span: dict[str, Any] = {"text": data if code else re.sub(r"[ \t\r\n]+", " ", data)}
+        span: dict[str, Any] = {"text": _closed(data if code else re.sub(r"[ \t\r\n]+", " ", data))}
         for tag, address in self._open:
             if tag in _STYLES:
                 span[_STYLES[tag]] = True
@@ -271,6 +288,12 @@ class _Reader(HTMLParser):
             self.blocks.append({"kind": "item", "spans": spans, "depth": tags.count("li")})
         else:
             self.blocks.append({"kind": "paragraph", "spans": spans})
+
+
+def _closed(text: str) -> str:
+    """A text that keeps its direction to itself: a number after a name in Arabic stays where the sentence has it."""
+    leftward = any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in text)
+    return f"{text}\N{LEFT-TO-RIGHT MARK}" if leftward else text
 
 
 def _trimmed(spans: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ place named, and the previous report stays where it is.
 
 import ast
 import atexit
+import base64
 import copy
 import functools
 import itertools
@@ -18,8 +19,10 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import nbformat
 import polars as pl
@@ -27,7 +30,7 @@ import polars as pl
 from gamut_analysis import drawn, page, paths, pdf
 from gamut_analysis.chapters import common
 from gamut_analysis.charts import theme
-from gamut_analysis.display import CHART, Table, beyond_pdflatex, plain, to_csv, to_latex
+from gamut_analysis.display import CHART, Table, beyond_pdflatex, plain, table_html, to_csv, to_latex
 from gamut_analysis.errors import GamutError, NotebookError, PartMissing, UnknownName
 from gamut_analysis.study import Study
 
@@ -240,7 +243,8 @@ def all_reports(
 ) -> Path:
     """The report of every model, two at a time, and ``reports/index.html`` that lists them.
 
-    labels: the report's name by model. A report that fails does not stop the others; all failures are raised together.
+    labels: the report's name by model. A report that fails does not stop the others and stands in the index without a
+    link; all failures are raised together.
     form and warn as for ``model_report``.
     """
     failed: list[str] = []
@@ -253,9 +257,10 @@ def all_reports(
             except GamutError as error:
                 failed.append(f"{jobs[job]}: {error}")
             done()
+    index = _write_index(study, pages) if pages else paths.reports() / "index.html"
     if failed:
         raise NotebookError("\n".join(sorted(failed)))
-    return _write_index(study, pages)
+    return index
 
 
 def _one_report(study: Study, model: str, label: str, form: str, warn: Callable[[str], None]) -> Path:
@@ -263,20 +268,29 @@ def _one_report(study: Study, model: str, label: str, form: str, warn: Callable[
 
 
 def _write_index(study: Study, pages: Mapping[str, Path]) -> Path:
-    """One page that links all reports, in the order of the leaderboard."""
+    """One page that links the reports, in the order of the leaderboard."""
+    target = _made(paths.reports()) / "index.html"
+    addresses = {model: path.relative_to(paths.reports()).as_posix() for model, path in pages.items()}
+    notebook = nbformat.v4.new_notebook(cells=[_linked_leaderboard(study, addresses)])
+    body = page.to_html(notebook, title=f"Reports · {study.dataset['title']}", band=common.band(study))
+    target.write_text(body, encoding="utf-8")
+    return target
+
+
+def _linked_leaderboard(study: Study, addresses: Mapping[str, str]) -> nbformat.NotebookNode:
+    """A cell that shows the leaderboard; each model leads to the address of its report."""
     from gamut_analysis.chapters.leaderboard import leaderboard_table
 
     board = common.board(study)
-    target = paths.reports() / "index.html"
-    links = {
-        row["name"]: pages[row["model"]].relative_to(paths.reports()).as_posix()
-        for row in board.iter_rows(named=True)
-        if row["model"] in pages
-    }
-    body = page.index(title=f"Reports · {study.dataset['title']}", table=leaderboard_table(study, board), links=links)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(body, encoding="utf-8")
-    return target
+    table = leaderboard_table(study, board)
+    links = pl.Series([addresses.get(model) for model in board["model"]], dtype=pl.String)
+    linked = replace(
+        table,
+        frame=table.frame.with_columns(address=links),
+        columns={**table.columns, "name": replace(table.specs["name"], link="address")},
+    )
+    data, metadata = linked._repr_mimebundle_()
+    return nbformat.v4.new_code_cell(outputs=[nbformat.v4.new_output("display_data", data, metadata=metadata)])
 
 
 # --- figures and tables -----------------------------------------------------------------------------------------------
@@ -317,17 +331,15 @@ def _write_figures(
     """Write all files into fresh folders and put them in the place of the old ones."""
     with tempfile.TemporaryDirectory(prefix=".figures-", dir=_made(paths.reports())) as scratch:
         figures, tables = _made(Path(scratch) / "figures"), _made(Path(scratch) / "tables")
-        shown, warnings = [], {}
-        for stem, output in _exhibits(ran):
-            about = output.metadata["gamut"]
-            if about["kind"] == "figure":
+        warnings = {}
+        for stem, output in itertools.chain.from_iterable(_exhibits(name, node) for name, node in ran.items()):
+            if output.metadata["gamut"]["kind"] == "figure":
                 warnings[stem] = _write_figure(output.data[CHART], figures / stem)
-                shown.append((stem, f"{about['caption']} {warnings[stem]}".strip(), about["alt"]))
             else:
-                warnings[f"{stem}.tex"] = _write_table(Table.from_output(output), tables / stem)
+                warnings[f"{stem}.tex"] = _write_table(_named(study, output, stem), tables / stem)
         numbers = {name: page.numbers(node) for name, node in ran.items()}
         (figures / "numbers.json").write_text(_strict_json(numbers), encoding="utf-8")
-        (figures / "index.html").write_text(page.gallery(study.dataset["title"], shown), encoding="utf-8")
+        (figures / "index.html").write_text(_gallery(study, ran, figures, warnings), encoding="utf-8")
         for folder in (figures, tables):
             target = paths.reports() / folder.name
             shutil.rmtree(target, ignore_errors=True)
@@ -337,11 +349,57 @@ def _write_figures(
     return paths.reports() / "figures" / "index.html"
 
 
-def _exhibits(ran: Mapping[str, nbformat.NotebookNode]) -> Iterator[tuple[str, Any]]:
-    """Every figure and table of some notebooks, each with the name of its files."""
-    for notebook, node in ran.items():
-        for output in _lifted(node):
-            yield f"{notebook.split('_')[0]}-{output.metadata['gamut']['name']}", output
+def _exhibits(notebook: str, node: nbformat.NotebookNode) -> Iterator[tuple[str, Any]]:
+    """Every figure and table of a notebook, each with the name of its files."""
+    for output in _lifted(node):
+        yield f"{notebook.split('_')[0]}-{output.metadata['gamut']['name']}", output
+
+
+def _named(study: Study, output: Any, stem: str) -> Table:
+    """The table of an output as its files hold it: under their name, and called simulated where it is."""
+    table = Table.from_output(output)
+    said = "SIMULATED" in table.caption or not study.dataset["simulated"]
+    return replace(table, name=stem, caption=table.caption if said else common.captioned(study, table.caption))
+
+
+def _gallery(study: Study, ran: Mapping[str, nbformat.NotebookNode], figures: Path, warnings: Mapping[str, str]) -> str:
+    """A page of all figures and tables, by notebook, each with links to the files that hold it."""
+    v4 = nbformat.v4
+    cells = []
+    for name, node in ran.items():
+        shown = [
+            _drawn_figure(stem, output.metadata["gamut"], (figures / f"{stem}.svg").read_bytes(), warnings[stem])
+            if output.metadata["gamut"]["kind"] == "figure"
+            else _set_table(_named(study, output, stem), warnings[f"{stem}.tex"])
+            for stem, output in _exhibits(name, node)
+        ]
+        outputs = [v4.new_output("display_data", {"text/html": html}) for html in shown]
+        cells += [v4.new_markdown_cell(f"## {_title(node)}"), v4.new_code_cell(outputs=outputs)]
+    title = f"Figures and tables · {study.dataset['title']}"
+    return page.to_html(v4.new_notebook(cells=cells), title=title, band=common.band(study))
+
+
+def _drawn_figure(stem: str, about: Mapping[str, Any], picture: bytes, warning: str) -> str:
+    """A figure as it was drawn, as HTML."""
+    source = f"data:image/svg+xml;base64,{base64.b64encode(picture).decode()}"
+    caption = escape(f"{about['caption']} {warning}".strip())
+    return (
+        f'<figure class="gamut-figure" id="{escape(stem)}">'
+        f'<img src="{source}" alt="{escape(about["alt"])}" style="width: auto; max-width: 100%">'
+        f"<figcaption>{caption} {_files(stem, stem, ('svg', 'pdf', 'png'))}</figcaption></figure>"
+    )
+
+
+def _set_table(table: Table, warning: str) -> str:
+    """A table as HTML."""
+    files = _files(table.name, f"../tables/{table.name}", ("csv", "tex"))
+    return f'{table_html(table, escape(table.name))}<p class="gamut-note">{escape(warning)} {files}</p>'
+
+
+def _files(stem: str, address: str, kinds: Sequence[str]) -> str:
+    """The files of a figure or table as links."""
+    links = " ".join(f'<a href="{escape(quote(address))}.{kind}">{kind.upper()}</a>' for kind in kinds)
+    return f"{escape(stem)}: {links}"
 
 
 def _made(folder: Path) -> Path:
@@ -423,23 +481,13 @@ def _title(notebook: nbformat.NotebookNode) -> str:
 
 def _front(study: Study, slugs: Mapping[str, str], ran: Mapping[str, nbformat.NotebookNode]) -> nbformat.NotebookNode:
     """The first page of a site: the notebooks, and the leaderboard with a link to each model's report."""
-    from gamut_analysis.chapters.leaderboard import leaderboard_table
-
-    board = common.board(study)
-    table = leaderboard_table(study, board)
-    addresses = [f"{slugs[model]}/{slugs[model]}.html" for model in board["model"]]
-    linked = replace(
-        table,
-        frame=table.frame.with_columns(address=pl.Series(addresses, dtype=pl.String)),
-        columns={**table.columns, "name": replace(table.specs["name"], link="address")},
-    )
-    data, metadata = linked._repr_mimebundle_()
+    addresses = {model: f"{slug}/{slug}.html" for model, slug in slugs.items()}
     pages = [f"- [{_title(notebook)}]({name}.html)" for name, notebook in ran.items()]
-    pages.append("- [All figures](figures/index.html)")
+    pages.append("- [All figures and tables](figures/index.html)")
     v4 = nbformat.v4
     cells = [
         v4.new_markdown_cell("Each model leads to its report."),
-        v4.new_code_cell(outputs=[v4.new_output("display_data", data, metadata=metadata)]),
+        _linked_leaderboard(study, addresses),
         v4.new_markdown_cell("## More\n\n" + "\n".join(pages)),
     ]
     return v4.new_notebook(cells=cells)

@@ -5,12 +5,14 @@ import json
 import warnings
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import nbformat
 import pytest
 from nbformat.v4 import new_output
 
 from gamut_analysis import datasets, paths, rubric, simulate
+from gamut_analysis.display import CAPTION
 from gamut_analysis.study import Study
 
 REAL = ("summhay", "kqa", "realsumm")
@@ -63,7 +65,7 @@ def execute(path: Path, values: dict[str, Any]) -> nbformat.NotebookNode:
             space |= values
         cell.execution_count = number
         cell.outputs = [new_output("stream", name="stderr", text=f"{one.message}\n") for one in warned]
-        cell.outputs += [] if shown is None else [_output(shown, number)]
+        cell.outputs += [] if shown is None else _outputs(shown, number)
     return notebook
 
 
@@ -75,13 +77,22 @@ def _run(source: str, space: dict[str, Any]) -> Any:
     return None if last is None else eval(compile(ast.Expression(last.value), "cell", "eval"), space)
 
 
-def _output(shown: Any, number: int) -> nbformat.NotebookNode:
-    data, metadata = shown._repr_mimebundle_()
-    sent = json.loads(json.dumps({"data": data, "metadata": metadata}, allow_nan=False))
-    return new_output("execute_result", execution_count=number, **sent)
+def _outputs(shown: Any, number: int) -> list[nbformat.NotebookNode]:
+    """What a kernel would send of it: all that it publishes, or else the one form that it has."""
+    if not hasattr(shown, "_ipython_display_"):
+        return [new_output("execute_result", execution_count=number, **_sent(*shown._repr_mimebundle_()))]
+    published: list[tuple[Any, Any]] = []
+    with patch("IPython.display.publish_display_data", lambda data, metadata: published.append((data, metadata))):
+        shown._ipython_display_()
+    return [new_output("display_data", **_sent(data, metadata)) for data, metadata in published]
+
+
+def _sent(data: Any, metadata: Any) -> dict[str, Any]:
+    return json.loads(json.dumps({"data": data, "metadata": metadata}, allow_nan=False))
 
 
 def shown_in(notebook: nbformat.NotebookNode) -> list[Any]:
     """The outputs of a notebook that are exhibits of ours."""
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
-    return [output for output in outputs if "gamut" in output.get("metadata", {})]
+    told = [(output, output.get("metadata", {}).get("gamut", {})) for output in outputs]
+    return [output for output, about in told if about and about["kind"] != CAPTION]

@@ -12,7 +12,7 @@ from nbformat import NotebookNode
 from tabs import chromium, needs_browser, tabs
 
 from gamut_analysis import page, paths, report, sensitivity
-from gamut_analysis.chapters import common, leaderboard, sensitivities
+from gamut_analysis.chapters import common, leaderboard, questions, sensitivities
 from gamut_analysis.display import Text
 from gamut_analysis.live.lab import framed
 from gamut_analysis.study import Study
@@ -223,6 +223,19 @@ def test_jupyterlab_shows_the_sliders_in_a_frame_and_the_page_without_one(pages,
     assert frame.locator(".live-board tbody tr").count() == len(study.names)
     assert page.FRAME not in pages("07_sensitivity")
     assert framed(Text("none", "Nothing to move.", {})) == Text("none", "Nothing to move.", {})
+
+
+@needs_browser
+def test_jupyterlab_shows_the_explorer_in_a_frame_where_questions_are_found_and_opened(opened, study):
+    model = values_for("model_report", study.path)["model"]
+    part = questions.explorer(Study(study.path, model))
+    shown = framed(part)._repr_mimebundle_()[0]["text/html"]
+    frame = opened(f'<!doctype html><html data-state="ready"><body>{shown}</body></html>').frame_locator("iframe")
+    first = part.questions.row(0, named=True)
+    frame.get_by_role("searchbox", name="Search").fill(first["question"])
+    found = frame.locator(f'.gamut-opened > details[data-question="{first["question_id"]}"]')
+    found.locator("summary").click()
+    assert found.locator(".rubric tbody th").count() > 0
 
 
 @needs_browser

@@ -1,5 +1,7 @@
 """Sentences that are true of the data, frames that add up, and one line where something cannot be told."""
 
+from types import SimpleNamespace
+
 import polars as pl
 import pytest
 
@@ -104,3 +106,78 @@ def test_the_leaderboard_tables_have_the_papers_columns(small):
 
 def test_assumptions_of_the_build_are_told(bare):
     assert "every check counts as Answer-Critical" in str(common.kind_of_data(bare))
+
+
+@pytest.mark.parametrize(
+    ("score", "omission", "told"),
+    [
+        (0.5, 0.2, "better than the median of the others on all 2 of these."),
+        (0.5, 0.4, "better than the median of the others on score, and not on the rest."),
+        (0.2, 0.4, "better than the median of the others on none of these 2."),
+    ],
+)
+def test_where_the_model_is_better_than_the_median_of_the_others(monkeypatch, small, score, omission, told):
+    # Medians of the others: 0.4 and 0.3. Less omission is better, and the gain is neither.
+    rows = [
+        ("Score", score, 0.3, 0.4, 0.6),
+        ("Omission", omission, 0.2, 0.3, 0.5),
+        ("Text-only gain", 0.9, 0.1, 0.1, 0.1),
+    ]
+    long = [(name, value, not place) for name, *values in rows for place, value in enumerate(values)]
+    frame = pl.DataFrame(long, schema=["measure", "value", "is_focus"], orient="row")
+    monkeypatch.setattr(model, "measures", lambda *_: frame)
+    assert str(model.strips_text(small, pl.DataFrame())) == f"GPT-4o is {told}"
+
+
+@pytest.mark.parametrize(
+    ("step", "told"),
+    [
+        (0.1, "Contradiction costs more than omission on checks of the role fact, and on no others."),
+        (0.3, "Contradiction costs more than omission on checks of the role step and fact."),
+    ],
+)
+def test_roles_on_which_contradiction_costs_more_than_omission(step, told):
+    rows = [
+        ("Fact", "missing", 0.1),
+        ("Fact", "contradicts", 0.2),
+        ("Step", "missing", 0.2),
+        ("Step", "contradicts", step),
+    ]
+    losses = pl.DataFrame(rows, schema=["label", "verdict", "estimate"], orient="row")
+    assert str(model.role_losses_text(losses)) == told
+    mild = losses.with_columns(estimate=pl.when(verdict="contradicts").then(0.0).otherwise("estimate"))
+    assert (
+        str(model.role_losses_text(mild)) == "On checks of every role omission costs at least as much as contradiction."
+    )
+    assert model.role_losses_text(pl.DataFrame()) is None
+
+
+@pytest.mark.parametrize(
+    ("missing", "contradicts", "told"),
+    [
+        (0.3, 0.2, "Of the 2 other models 1 omit less than GPT-4o, and 2 contradict less."),
+        (0.1, 0.0, "No other model omits less than GPT-4o, and none contradicts less."),
+    ],
+)
+def test_how_many_models_omit_and_contradict_less(missing, contradicts, told):
+    shares = {"gpt-4o": (missing, contradicts), "b": (0.2, 0.1), "c": (0.4, 0.1)}
+    rows = [(m, v, s) for m, own in shares.items() for v, s in zip(("missing", "contradicts"), own, strict=True)]
+    frame = pl.DataFrame(rows, schema=["model", "verdict", "share"], orient="row")
+    study = SimpleNamespace(model="gpt-4o", model_name="GPT-4o", frames={common.shares.__wrapped__: frame})
+    assert str(model.verdict_shares_text(study)) == told
+    study.frames = {common.shares.__wrapped__: frame.filter(model="gpt-4o")}
+    assert model.verdict_shares_text(study) is None
+
+
+def test_intervals_that_leave_the_scale_are_drawn_as_far_as_it_goes_and_the_caption_says_so(small):
+    rows = {"domain": ["Food", "Local"], "estimate": [0.9, 0.5], "low": [0.4, 0.3], "high": [1.4, 0.7], "n": [4, 9]}
+    domains = pl.DataFrame(rows).with_columns(
+        own="estimate", median=0.5, difference=pl.col("estimate") - 0.5, is_small=True
+    )
+    figure = model.domain_dots(small, domains)
+    drawn = next(iter(figure.chart.to_dict()["datasets"].values()))
+    assert [row["right"] for row in drawn] == pytest.approx([100, 70])
+    assert figure.numbers["high"].to_list() == [1.4, 0.7], "the number itself stays"
+    assert figure.caption.endswith("drawn as far as the scale of scores goes.")
+    inside = domains.with_columns(high=pl.lit(0.95))
+    assert "as far as" not in model.domain_dots(small, inside).caption

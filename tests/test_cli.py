@@ -7,6 +7,7 @@ import pytest
 
 from gamut_analysis import cli, paths
 from gamut_analysis.rubric import meta_rubric_schema
+from gamut_analysis.study import Study
 
 SAMPLE = paths.sample() / "questions"
 
@@ -49,6 +50,12 @@ def test_import_tells_what_was_read_and_lists_what_was_rejected_by_file_and_line
     assert "1 models, 1 judges, 1 questions, 1 verdicts" in out
     assert "1 rejected values" in out
     assert "verdicts.csv:3: verdict = 'met': unknown label" in err
+
+
+def test_a_question_that_both_variants_have_is_counted_once(gamut, small_database):
+    status, out, _ = gamut("build", "--data", small_database)
+    assert status == 0
+    assert "5 models, 3 judges, 40 questions" in out
 
 
 def test_strict_import_fails_names_the_line_and_leaves_no_database(gamut, folder, tmp_path):
@@ -97,6 +104,36 @@ def test_data_that_is_nothing_is_refused(gamut):
     status, _, err = gamut("rank", "--data", "no-such-thing")
     assert status == 1
     assert "no such folder or database" in err
+
+
+@pytest.mark.parametrize(
+    ("view", "data", "label"),
+    [
+        ({}, "", "gpt-4o"),
+        ({"judge": "gemini-3.1-pro", "variant": "multimodal"}, "sample", "gpt-4o"),
+        ({"judge": "claude-opus-4.8"}, "", "gpt-4o--claude-opus-4.8"),
+        ({"variant": "text_only"}, "my/paper/", "paper--gpt-4o--text_only"),
+        ({}, "data/warehouse/mine.duckdb", "mine--gpt-4o"),
+    ],
+)
+def test_a_report_is_named_after_what_is_not_the_default(small_database, view, data, label):
+    assert cli._labels(Study(small_database, "gpt-4o", **view), ["gpt-4o"], data) == {"gpt-4o": label}
+
+
+def test_clean_leaves_what_stands_in_the_repository(gamut, tmp_path, monkeypatch):
+    monkeypatch.setenv("GAMUT_HOME", str(tmp_path))
+    for place in (
+        "reports/README.md",
+        "reports/index.html",
+        "reports/m/m.html",
+        "data/sample/a.yaml",
+        "data/warehouse/b",
+    ):
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / place).touch()
+    assert gamut("clean")[0] == 0
+    left = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
+    assert left == {"reports/README.md", "data/sample/a.yaml"}
 
 
 def test_rank_prints_scores_with_intervals_and_rank_sets(gamut, small_database):

@@ -5,13 +5,16 @@ import math
 import re
 from decimal import ROUND_HALF_EVEN, Decimal
 
+import altair as alt
 import polars as pl
 import pytest
 import vl_convert
 from hypothesis import given
 from hypothesis import strategies as st
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from gamut_analysis.charts import dots
+from gamut_analysis import page, pdf
+from gamut_analysis.charts import dots, theme
 from gamut_analysis.display import (
     CHART,
     NUMBERS,
@@ -55,6 +58,7 @@ FRAME = pl.DataFrame(
     }
 )
 COLUMNS = {"model": text("Model", sub="maker"), "estimate": interval("Score"), "n": count("Questions")}
+NAMED = pl.DataFrame({"name": ["if", "b"], "estimate": [0.1, 0.2], "low": [0.0, 0.1], "high": [0.2, 0.3], "n": [3, 3]})
 
 
 def table(frame=FRAME, columns=COLUMNS, **more):
@@ -351,6 +355,36 @@ def test_a_figure_is_a_chart_with_its_words_and_strict_numbers():
     json.dumps(data, allow_nan=False)
 
 
+def test_jupyterlab_gets_the_caption_under_the_chart_and_page_and_pdf_leave_it(monkeypatch):
+    sent = []
+    monkeypatch.setattr("IPython.display.publish_display_data", lambda data, about: sent.append((data, about)))
+    figure = Figure("field", dots.field(NAMED), "Lines & <b>dots</b>.", "Two dots.")
+    figure._ipython_display_()
+    assert sent[0] == figure._repr_mimebundle_()
+    assert "Lines &amp; &lt;b&gt;dots&lt;/b&gt;." in sent[1][0]["text/html"]
+    outputs = [new_output("display_data", data=data, metadata=about) for data, about in sent]
+    both, alone = (new_notebook(cells=[new_code_cell("figure", outputs=kept)]) for kept in (outputs, outputs[:1]))
+    band = {"text": "Data", "simulated": False, "facts": {}, "details": {}}
+    for made in (page.to_html, pdf.document):
+        assert made(both, title="T", band=band) == made(alone, title="T", band=band)
+
+
+def test_a_figure_without_a_caption_is_a_chart_alone(monkeypatch):
+    sent = []
+    monkeypatch.setattr("IPython.display.publish_display_data", lambda data, about: sent.append(data))
+    Figure("dots", Chart(), "", "Two dots.")._ipython_display_()
+    assert [CHART in data for data in sent] == [True]
+
+
+def test_an_axis_shows_each_of_its_values_whatever_the_theme_says():
+    theme.enable()
+    values = list(range(1, 14))
+    marks = alt.Chart(pl.DataFrame({"x": values})).mark_point().encode(x=alt.X("x:Q", axis=alt.Axis(values=values)))
+    shown = Figure("axis", marks.properties(width=500), "", "")._repr_mimebundle_()[0][CHART]
+    assert shown["encoding"]["x"]["axis"]["tickCount"] == len(values)
+    assert re.findall(r">(\d+)</text>", vl_convert.vegalite_to_svg(shown)) == [str(value) for value in values]
+
+
 def test_a_figure_prefers_the_numbers_it_is_given():
     assert Figure("dots", Chart(), "", "", pl.DataFrame({"y": [2]})).rows() == [{"y": 2}]
 
@@ -398,8 +432,5 @@ def test_kinds_have_builders_that_set_their_look():
 
 
 def test_a_name_that_is_a_word_of_vegas_language_is_drawn():
-    frame = pl.DataFrame(
-        {"name": ["if", "b"], "estimate": [0.1, 0.2], "low": [0.0, 0.1], "high": [0.2, 0.3], "n": [3, 3]}
-    )
-    spec = Figure("field", dots.field(frame), "", "")._repr_mimebundle_()[0][CHART]
+    spec = Figure("field", dots.field(NAMED), "", "")._repr_mimebundle_()[0][CHART]
     assert ">if<" in vl_convert.vegalite_to_svg(spec)

@@ -5,6 +5,7 @@ import math
 import re
 import shutil
 from dataclasses import replace
+from html import unescape
 
 import polars as pl
 import pytest
@@ -16,10 +17,11 @@ from gamut_analysis import page, sensitivity, variance
 from gamut_analysis.chapters import common, enough, questions, sensitivities
 from gamut_analysis.charts import dots, theme
 from gamut_analysis.charts.links import linked
-from gamut_analysis.display import NUMBERS, Figure, format_points
+from gamut_analysis.display import NUMBERS, Figure, Table, format_points, to_csv
 from gamut_analysis.errors import NotebookError
 from gamut_analysis.live import LIVE
 from gamut_analysis.live.explorer import Explorer
+from gamut_analysis.live.lab import framed
 from gamut_analysis.ranking import minimum_detectable_effect, questions_needed
 from gamut_analysis.study import Study
 from gamut_analysis.vocabulary import ROLES, TIERS, VERDICTS
@@ -551,9 +553,28 @@ def test_under_one_judge_a_typical_pair_says_what_can_be_seen(study, planned):
     assert few == pytest.approx(float(minimum_detectable_effect(((spread[4] + spread[5]) / 200) ** 0.5)))
 
 
+def test_jupyterlab_gets_every_question_with_as_many_texts_as_a_notebook_bears(monkeypatch):
+    monkeypatch.setattr("gamut_analysis.live.explorer.LAB_BUDGET", 0)
+    data, about = framed(explorer())._repr_mimebundle_()
+    assert (data[LIVE], about) == (explorer()._repr_mimebundle_()[0][LIVE], explorer()._repr_mimebundle_()[1])
+    held = json.loads(re.search(r'json">(.*?)</script>', unescape(data["text/html"].partition(">")[0]))[1])
+    assert (held["kept"], data[LIVE]["data"]["kept"]) == ({"texts": 0, "notes": 0}, {"texts": 3, "notes": 3})
+    assert held["said"] == data[LIVE]["data"]["said"]
+    assert html(framed(explorer())) == html(explorer()), "the page has the part itself"
+
+
 def test_a_few_settings_stand_in_where_no_script_runs(study):
     part = sensitivities.sliders(study)
     data = part._repr_mimebundle_()[0]
     assert data["text/html"].count("<tr>") == 1 + 5
     assert "1st" in data["text/html"]
     json.dumps(data[LIVE], allow_nan=False)
+
+
+@pytest.mark.parametrize("kind", ["design", "sliders"])
+def test_what_stands_in_is_a_table_for_files_and_for_paper(study, planned, kind):
+    part = planned[2] if kind == "design" else sensitivities.sliders(study)
+    data, about = part._repr_mimebundle_()
+    assert to_csv(Table.from_output({"data": data, "metadata": about})) == to_csv(
+        replace(part.settings, name=part.name)
+    )

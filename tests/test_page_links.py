@@ -6,7 +6,7 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from tabs import chromium, needs_browser, tabs
 
 from gamut_analysis import page
-from gamut_analysis.charts import dots, grids
+from gamut_analysis.charts import dots, grids, maps, words
 from gamut_analysis.charts.links import linked
 from gamut_analysis.display import Figure, Table, points, text
 
@@ -30,15 +30,37 @@ def pairs():
     return pl.DataFrame(rows, schema=["one", "other", "gap"], orient="row")
 
 
+def steps():
+    """Each name over the next one of the first three."""
+    return pl.DataFrame({"one": HOSTILE[:2], "other": HOSTILE[1:3], "gap": [0.1, 0.1]})
+
+
+def by_setting():
+    """Who is first at four settings: twice the first name, once the second, once nobody alone."""
+    first = [HOSTILE[0], HOSTILE[0], HOSTILE[1], None]
+    columns = {"x": [0.0, 0.5, 0.0, 0.5], "y": [1.0, 1.0, 2.0, 2.0], "first_name": first, "gap": [0.1, 0.2, 0.1, 0.0]}
+    return pl.DataFrame(columns).with_columns(first=pl.col("first_name").fill_null("several"), is_default=False)
+
+
+def questions():
+    places = [(-0.5, -0.5, DOMAINS[0]), (0.5, 0.5, DOMAINS[1]), (0.5, -0.5, DOMAINS[1]), (0.0, 0.0, None)]
+    rows = [(x, y, domain, f"Question {place}") for place, (x, y, domain) in enumerate(places)]
+    return pl.DataFrame(rows, schema=["x", "y", "domain", "question"], orient="row")
+
+
 def shown():
     grid = grids.heat(
         by_domain(), row="name", column="domain", value="score", rows=HOSTILE, columns=DOMAINS, title="Points"
     )
+    first = maps.first(by_setting(), x="x", y="y", x_title="X", y_title="Y", order=[*HOSTILE[:2], "several"])
     parts = [
         Figure("field", linked(dots.field(board()), model="name"), "", "Field", board()),
         Figure("grid", linked(grid, model="name", domain="domain"), "", "Grid", by_domain()),
         Figure("alone", dots.field(board()), "", "A chart by itself", board().clear()),
+        Figure("first", linked(first, model="first_name"), "", "Who is first", by_setting()),
+        Figure("map", linked(words.map_of(questions(), groups=DOMAINS), domain="domain"), "", "A map", questions()),
         Table("short", board(), {"name": text("Model"), "estimate": points("Score")}),
+        Table("over", steps(), {"one": text("Model", unit="ahead of", sub="other"), "gap": points("Gap")}),
         Table("long", pairs(), {"one": text("Model"), "other": text("Other"), "gap": points("Gap")}),
     ]
     bundles = [part._repr_mimebundle_() for part in parts]
@@ -66,7 +88,7 @@ def standing(tab, figure, fields=("name",)):
     """The names of chosen and of faded marks of a chart, read from the data that is bound to them."""
     rows = tab.evaluate(
         """([figure, fields]) => [...document.querySelectorAll(`#figure-${figure} .mark-rect path, `
-            + `#figure-${figure} .mark-symbol path`)].map((mark) => [mark.classList.contains('chosen'),
+            + `#figure-${figure} .role-mark.mark-symbol path`)].map((mark) => [mark.classList.contains('chosen'),
             mark.classList.contains('faded'), ...fields.map((field) => mark.__data__.datum[field])])""",
         [figure, list(fields)],
     )
@@ -126,6 +148,32 @@ def test_a_click_on_a_mark_a_label_or_a_row_picks_it_and_a_second_one_lets_go(ta
         place.click()
         assert standing(tab, "field") == (set(), set())
         assert not tab.locator(".selection").is_visible()
+
+
+@needs_browser
+def test_a_domain_keeps_its_colour_on_the_map_and_the_grey_dots_stay_grey(tab):
+    choice(tab, "Highlight a domain").select_option(label="constructor")
+    assert standing(tab, "map", ["domain", "question"]) == (
+        {("constructor", "Question 1"), ("constructor", "Question 2")},
+        {("Plants", "Question 0")},
+    )
+
+
+@needs_browser
+def test_the_name_in_a_legend_stands_for_its_model_and_what_names_none_for_nobody(tab):
+    legend = tab.locator("#figure-first .role-legend-label text")
+    legend.get_by_text(HOSTILE[1], exact=True).click()
+    assert choice(tab, "Highlight a model").input_value() == HOSTILE[1]
+    assert standing(tab, "first", ["first_name"]) == ({(HOSTILE[1],)}, {(HOSTILE[0],)})
+    legend.get_by_text("several", exact=True).dispatch_event("click")
+    assert choice(tab, "Highlight a model").input_value() == HOSTILE[1]
+
+
+@needs_browser
+def test_the_small_words_under_a_name_are_a_name_too(tab):
+    choice(tab, "Highlight a model").select_option(label=HOSTILE[2])
+    chosen = tab.locator("#table-over tbody tr.chosen")
+    assert chosen.all_inner_texts() == [f"{HOSTILE[1]}\n{HOSTILE[2]}\n\t10.0"]
 
 
 @needs_browser

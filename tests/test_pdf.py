@@ -132,7 +132,7 @@ def explorer():
 
 
 def test_the_costliest_checks_of_the_costliest_questions_are_told():
-    first, second, note = document(cell(explorer()))["blocks"]
+    note, first, second = document(cell(explorer()))["blocks"]
     assert (first["score"], first["text"], first["place"]) == ("−50.0", "#panic() What?", "Food · q1")
     assert first["checks"] == [
         ["Is right.", "Answer-Critical", "Contradicts", "100.0"],
@@ -140,6 +140,12 @@ def test_the_costliest_checks_of_the_costliest_questions_are_told():
     ]
     assert (second["place"], second["checks"]) == ("q2", [])
     assert note["text"].startswith("2 of 2 questions")
+
+
+def test_paper_does_not_tell_how_to_open_a_question():
+    how = nbformat.v4.new_markdown_cell("## Questions\n\nPick a domain.")
+    kinds = [block["kind"] for block in document(how, cell(explorer()))["blocks"]]
+    assert kinds == ["heading", "questions", "question", "question"]
 
 
 def test_long_words_of_tables_may_be_parted_and_short_ones_may_not():
@@ -153,6 +159,18 @@ def test_characters_without_a_glyph_are_named(monkeypatch):
     warning = pdf.glyph_warning(shown)
     assert re.findall(r"U\+(\w+)", warning) == ["30E2", "4E49", "901A"]
     assert pdf.glyph_warning(document(cell(table(["plain"])))) == ""
+
+
+def test_a_letter_without_a_glyph_is_a_box_and_its_neighbours_stay(monkeypatch):
+    monkeypatch.setattr(theme, "_glyphs", lambda: (range(0x20, 0x2700), range(0x4E00, 0xA000)))
+    assert json.loads(pdf._settable({"text": 'a "b"\n🌿通义🌿'})) == {"text": 'a "b"\n□通义□'}
+
+
+def test_a_name_in_arabic_does_not_turn_the_numbers_after_it():
+    (said,) = document(
+        cell(Text("t", "{judge} ({score:points}) and {other}", {"judge": "حكم", "score": 0.2, "other": "b"}))
+    )["blocks"]
+    assert "".join(span["text"] for span in said["spans"]) == "حكم\u200e (20.0) and b"
 
 
 def test_without_typst_the_error_says_what_to_install(monkeypatch):
@@ -183,8 +201,8 @@ def test_every_kind_of_block_is_set(typst):
         "paragraph",
         "item",
         "code",
+        "questions",
         "question",
-        "note",
         "table",
         "figure",
     }
@@ -216,6 +234,21 @@ def test_the_least_there_is_makes_a_page(typst):
     bare = {"text": "Real.", "simulated": False, "facts": {}, "details": {}}
     shown = pdf.document(notebook(cell(table([]))), title="", band=bare)
     assert pages(pdf.typeset(shown)) == 1
+
+
+def test_a_short_table_is_not_parted_between_pages(typst):
+    names = [f"m{n}" for n in range(15)]
+    shown = document(*(cell(table(names, f"t{n}")) for n in range(20)))
+    # About 2.5 such tables fill a page: two stand on each.
+    assert pages(pdf.typeset(shown)) == 10
+
+
+@pytest.mark.parametrize("place", ["text", "check"])
+def test_a_text_longer_than_a_page_goes_on_on_the_next(typst, place):
+    shown = document(cell(explorer()))
+    long, first = "What is it? " * 3000, shown["blocks"][1]
+    changed = {"text": long} if place == "text" else {"checks": [[long, "Context", "Missing", "1.0"]]}
+    assert pages(pdf.typeset({**shown, "blocks": [{**first, **changed}]})) >= 4
 
 
 def test_names_of_the_cases_are_set(typst, shared):

@@ -5,7 +5,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import typer
 import yaml
+
+from gamut_analysis import cli
 
 ROOT = Path(__file__).resolve().parents[1]
 CONDA_NAMES = {"duckdb": "python-duckdb"}
@@ -63,6 +66,20 @@ def test_every_make_target_of_the_readme_exists():
     targets = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
     named = set(re.findall(r"`make ([a-z]+)", (ROOT / "README.md").read_text(encoding="utf-8")))
     assert named <= targets
+
+
+def test_every_command_of_the_readme_exists():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"(?:`|^)gamut ([a-z-]+)", readme, re.MULTILINE))
+    known = set(typer.main.get_command(cli.app).commands)
+    assert named <= known
+    assert {"import", "judge", "rank"} <= named
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
+def test_every_link_within_the_project_leads_somewhere(name):
+    links = re.findall(r"\]\((?!https?://)([^)#]+)", (ROOT / name).read_text(encoding="utf-8"))
+    assert [link for link in links if not (ROOT / link).exists()] == []
 
 
 def test_each_published_table_says_where_it_is_from():

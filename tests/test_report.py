@@ -9,6 +9,7 @@ import altair as alt
 import nbformat
 import polars as pl
 import pytest
+from delivered import built, put
 
 from gamut_analysis import paths, report
 from gamut_analysis.display import Figure, Table, points
@@ -39,12 +40,13 @@ def saved(tmp_path):
 
 
 def showing(*shown):
-    """A notebook whose one cell has shown these objects."""
+    """A notebook that has shown these objects."""
     outputs = []
     for one in shown:
         data, metadata = one._repr_mimebundle_()
         outputs.append(nbformat.v4.new_output("display_data", data, metadata=metadata))
-    return nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(outputs=outputs)])
+    title = nbformat.v4.new_markdown_cell("# 9. Names")
+    return nbformat.v4.new_notebook(cells=[title, nbformat.v4.new_code_cell(outputs=outputs)])
 
 
 def printed(node) -> str:
@@ -176,6 +178,17 @@ def test_each_figure_is_written_in_three_formats_and_each_table_in_two(drawn):
     assert (drawn[0] / "figures" / "index.html").is_file()
 
 
+def test_the_index_of_figures_shows_every_figure_and_table_with_all_of_its_files(drawn):
+    index = drawn[0] / "figures" / "index.html"
+    html = index.read_text(encoding="utf-8")
+    assert 'class="band simulated"' in html
+    assert '<h2 id="the-leaderboard">' in html
+    linked = {(index.parent / unquote(link)).resolve() for link in re.findall(r'href="(?!data:|#)([^"]+)"', html)}
+    written = {path.resolve() for path in drawn[0].rglob("0*.*")}
+    assert linked == written
+    assert html.count('<img src="data:image/svg+xml;base64,') == len(list(index.parent.glob("*.svg")))
+
+
 def test_the_same_data_gives_the_same_bytes(drawn):
     kinds = (".svg", ".png", ".pdf", ".csv", ".tex", ".html", ".json")
     first, second = ({p.name: p.read_bytes() for p in home.rglob("*") if p.suffix in kinds} for home in drawn)
@@ -220,8 +233,55 @@ def test_the_settings_of_sliders_are_written_as_a_table_too(small_database, tmp_
     assert (tmp_path / "tables" / "07-ranking-by-hand.tex").is_file()
 
 
+@pytest.mark.parametrize(
+    ("database", "expected"), [("small_database", "SIMULATED data. Close."), ("bare_database", "Close.")]
+)
+def test_a_table_file_calls_simulated_data_simulated(database, expected, request, tmp_path, monkeypatch):
+    node = showing(Table("close-pairs", pl.DataFrame({"name": ["a"]}), {"name": "Name"}, "Close."))
+    monkeypatch.setattr(report.paths, "reports", lambda: tmp_path)
+    report._write_figures(Study(request.getfixturevalue(database)), {"01_one": node})
+    written = (tmp_path / "tables" / "01-close-pairs.tex").read_text(encoding="utf-8")
+    assert rf"\caption{{{expected}}}" in written
+
+
+def test_tables_of_one_name_in_two_notebooks_have_labels_of_their_own(small_database, tmp_path, monkeypatch):
+    node = showing(Table("close-pairs", pl.DataFrame({"name": ["a"]}), {"name": "Name"}))
+    monkeypatch.setattr(report.paths, "reports", lambda: tmp_path)
+    report._write_figures(Study(small_database), {"01_one": node, "02_two": node})
+    labels = [re.findall(r"\\label\{(.*)\}", path.read_text(encoding="utf-8")) for path in tmp_path.rglob("*.tex")]
+    assert sorted(labels) == [["tab:01-close-pairs"], ["tab:02-close-pairs"]]
+
+
 def test_no_half_written_figures_are_left(drawn):
     assert {path.name for path in drawn[0].iterdir()} == {"figures", "tables"}
+
+
+@pytest.fixture
+def namesakes(tmp_path):
+    """A database of two models, a and b, that are shown under one name."""
+    rows = "model,judge,question_id,check_id,verdict\na,j,q1,c1,meets\nb,j,q1,c1,missing\n"
+    put(tmp_path / "same", "verdicts.csv", rows)
+    put(tmp_path / "same", "models.csv", "model,name\na,Same\nb,Same\n")
+    return built(tmp_path / "same")
+
+
+def test_the_index_of_reports_leads_to_each_model_and_tells_which_report_failed(namesakes, tmp_path, monkeypatch):
+    monkeypatch.setenv("GAMUT_HOME", str(tmp_path))
+
+    def written(study, *, label, **_):
+        if study.model in broken:
+            raise NotebookError("no cell")
+        return paths.reports() / label / f"{label}.html"
+
+    monkeypatch.setattr(report, "model_report", written)
+    labels, broken = {"a": "a", "b": "b"}, set()
+    index = report.all_reports(Study(namesakes), labels, done=lambda: None)
+    links = re.compile(r'href="(?!data:)([^"#]+)"[^>]*>Same')
+    assert links.findall(index.read_text(encoding="utf-8")) == ["a/a.html", "b/b.html"]
+    broken.add("a")
+    with pytest.raises(NotebookError, match="a: no cell"):
+        report.all_reports(Study(namesakes), labels, done=lambda: None)
+    assert links.findall(index.read_text(encoding="utf-8")) == ["b/b.html"]
 
 
 def test_a_site_holds_reports_notebooks_and_figures_and_its_links_lead_somewhere(bare_database, tmp_path, monkeypatch):

@@ -10,6 +10,7 @@ import polars as pl
 from gamut_analysis import diversity, paths, structure
 from gamut_analysis.chapters.common import BENCHMARK, cannot, captioned, titled
 from gamut_analysis.charts import grids, panels, words
+from gamut_analysis.charts.links import linked
 from gamut_analysis.compiler import questions_frame
 from gamut_analysis.display import (
     Figure,
@@ -492,6 +493,26 @@ def wordings_table(study: Study, texts: pl.DataFrame) -> Table | Text:
     return Table("wordings", wide, columns, caption)
 
 
+def wordings_text(wordings: Table | Text) -> Text | None:
+    """By how many measures one wording is more varied than the other, with intervals that lie apart."""
+    if not isinstance(wordings, Table):
+        return None
+    is_varied = pl.col("more") == "varied"
+    above = pl.col("low_text_only") > pl.col("high_multimodal")
+    below = pl.col("high_text_only") < pl.col("low_multimodal")
+    told = wordings.frame.select(
+        up=pl.when(is_varied).then(above).otherwise(below), down=pl.when(is_varied).then(below).otherwise(above)
+    )
+    values = {**{name: told.filter(name).height for name in told.columns}, "n": told.height}
+    template = (
+        "By **{up:count} of {n:count}** measures the text-only wordings are more varied, by {down:count} less; by "
+    )
+    template += "the others the intervals overlap."
+    if not values["up"] + values["down"]:
+        template = "By each of the {n:count} measures the intervals of the two wordings overlap."
+    return Text("wordings-text", template, values)
+
+
 def by_domain(study: Study, texts: pl.DataFrame, cosine: np.ndarray) -> Figure | Text:
     """How varied the questions of each domain are, all at one number of questions."""
     if texts.is_empty():
@@ -509,6 +530,7 @@ def by_domain(study: Study, texts: pl.DataFrame, cosine: np.ndarray) -> Figure |
     chart = panels.dot_panels(
         shown, panel="panel", panels=list(_SHOWN.values()), row="domain", order=order, titles=titles, digits=3
     )
+    chart = linked(chart, domain="domain")
     size = int(rows["size"][0])
     pairs = rows.filter(measure="distinct_2")
     apart = pairs.filter(domain=order[0])["low"][0] > pairs.filter(domain=order[-1])["high"][0]
@@ -603,7 +625,8 @@ def topic_grid(study: Study, topics: pl.DataFrame) -> Figure | Text:
     """What share of each domain's questions falls on each topic of all questions."""
     if topics.is_empty() or topics["topic"].null_count() == topics.height:
         return cannot("question-topics", f"No topics: {topics['reason'][0]}." if topics.height else no_texts(study))
-    has_domains = topics["domain"].null_count() < topics.height
+    unplaced = topics["domain"].null_count()
+    has_domains = unplaced < topics.height
     topics = topics.with_columns(pl.col("domain").fill_null("no domain" if has_domains else "All questions"))
     placed = topics.drop_nulls("topic")
     asked = topics.group_by("domain", maintain_order=True).agg(pl.len().alias("n"))
@@ -616,6 +639,7 @@ def topic_grid(study: Study, topics: pl.DataFrame) -> Figure | Text:
     rows = cells.select("topic", "name").unique().sort("topic")["name"].to_list()
     columns = asked.sort("n", "domain", descending=[True, False])["domain"].to_list()
     chart = grids.heat(cells, row="name", column="domain", value="share", rows=rows, columns=columns, title="Per cent")
+    chart = linked(chart, domain=() if unplaced else "domain")
     top = cells.sort("share", "topic", descending=[True, False]).row(0, named=True)
     title = (
         f"“{top['name']}” takes {format_percent(top['share'], 0)} % of {top['domain']}, the most of any topic"
@@ -722,7 +746,7 @@ def question_map(study: Study, texts: pl.DataFrame) -> Figure | Text:
     told = [f"Each dot a question; those with like words ({_basis(study)}) lie close. Axes mean nothing."]
     told += [f"{left_out} questions share no content word with any other and are left out."] if left_out else []
     caption = captioned(study, *told, f"In colour: the questions of the domain. n = {kept.height} questions.")
-    chart = words.map_of(points, groups=sizes["domain"].to_list())
+    chart = linked(words.map_of(points, groups=sizes["domain"].to_list()), domain="domain")
     return Figure("question-map", titled(study, chart, title, _what(study)), caption, title, points)
 
 

@@ -153,6 +153,31 @@ def verdict_table(study: Study, board: pl.DataFrame) -> Table:
     return Table("verdicts", wide, columns, captioned(study, caption))
 
 
+def orders_text(study: Study, board: pl.DataFrame) -> Text | None:
+    """Whether met checks alone, or the essentials alone, would put the models in another order than the score does."""
+    ranked = board.drop_nulls("rank").select("model", "estimate")
+    if ranked.height < 2:
+        return None
+    met = shares(study).filter(pl.col("verdict") == "meets").select("model", met="share")
+    tiers = tier_scores(study).drop_nulls("estimate")
+    critical = tiers.filter(tier="answer_critical").select("model", critical="estimate")
+    both = ranked.join(met, on="model", how="left").join(critical, on="model", how="left")
+    places = both.select(pl.exclude("model").rank("min", descending=True))
+    moved = {key: places.filter(pl.col(key) != pl.col("estimate")).height for key in ("met", "critical")}
+    values = {**moved, "models": ranked.height, "tier": TIER_LABELS["answer_critical"]}
+    template = f"Ordered by the share of checks that they meet, {_moved('met', moved)}"
+    if tiers["tier"].n_unique() > 1 and not both["critical"].null_count():
+        template += f"; ordered by {{tier}} checks alone, {_moved('critical', moved)}"
+    return Text("verdicts-text", template + ".", values)
+
+
+def _moved(key: str, moved: dict[str, int]) -> str:
+    """How many models would stand elsewhere, in words."""
+    if not moved[key]:
+        return "every model would keep its place"
+    return f"{{{key}:count}} of {{models:count}} models would stand on another place"
+
+
 def rank_table(study: Study, board: pl.DataFrame) -> Table:
     """Score, place, rank sets and tied groups: the leaderboard as a paper would print it."""
     columns = {
@@ -292,6 +317,21 @@ def close_pairs(study: Study, pairs: pl.DataFrame) -> Table | Text:
     return Table(
         "close-pairs", near, columns, "Pairs that this many questions do not tell apart, the widest gap first."
     )
+
+
+def close_pairs_text(pairs: pl.DataFrame) -> Text | None:
+    """How many of the pairs that are not told apart would be, if nobody had looked at the others."""
+    near = pairs.filter(verdict="not told apart").drop_nulls(["low", "high"])
+    if near.is_empty():
+        return None
+    values = {"n": near.height, "alone": near.filter((pl.col("low") > 0) | (pl.col("high") < 0)).height}
+    template = (
+        "The intervals, which are for one pair alone, leave out zero in **{alone:count} of these {n:count}** pairs: "
+        "whoever had asked about one of them only would call it told apart."
+        if values["alone"]
+        else "None of these {n:count} pairs would be told apart even if it had been asked about alone."
+    )
+    return Text("close-pairs-text", template, values)
 
 
 def tier_profile(study: Study, board: pl.DataFrame) -> Figure:

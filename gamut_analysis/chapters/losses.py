@@ -60,6 +60,7 @@ _READINGS = {
     "one_at_a_time": "If that kind alone were mended",
     "contradictions_to_missing": "If every contradiction were an omission",
 }
+_SILENT = "contradictions_to_missing"
 _ALONE = "No check was graded for two models, so none can tell models apart."
 _NONE = "No answer is graded in full, so nothing can be said of points."
 
@@ -458,6 +459,45 @@ def rate_table(study: Study, board: pl.DataFrame) -> Table:
     return Table("rates", rows, columns, captioned(study, caption))
 
 
+def rates_text(study: Study) -> Text | None:
+    """Whether it matters that long rubrics count more when checks are pooled."""
+    known = shares(study).filter(pl.col("verdict").is_in(["missing", "contradicts"])).drop_nulls(["share", "macro"])
+    if known["model"].n_unique() < 2:
+        return None
+    gaps = known.with_columns(gap=(pl.col("macro") - pl.col("share")).abs())
+    most = gaps.sort("gap", "name", descending=[True, False]).row(0, named=True)
+    missing = known.filter(pl.col("verdict") == "missing").select(pl.col("share", "macro").rank("min"))
+    moved = missing.filter(pl.col("share") != pl.col("macro")).height
+    values = {"gap": most["gap"], "name": most["name"], "moved": moved, "models": missing.height}
+    template = "Averaged over questions instead of pooled, no share moves by more than **{gap:points} points** ({name})"
+    order = (
+        ", and by omission {moved:count} of {models:count} models change places."
+        if moved
+        else ", and the order of the models by omission stays as it is."
+    )
+    return Text("rates-text", template + order, values)
+
+
+def ratio_table_text(ratios: pl.DataFrame) -> Text | None:
+    """Whether the model that omits most for each contradiction by checks is also the one by points."""
+    known = ratios.drop_nulls("estimate").filter(pl.col("estimate") > 0) if ratios.height else ratios
+    if known.is_empty() or known["model"].n_unique() < 2:
+        return None
+    ranked = known.sort("estimate", "name", descending=[True, False])
+    top = {kind: ranked.filter(pl.col("measure") == kind).row(0, named=True) for kind in failures.MEASURES}
+    counts, points_ = top["counts"], top["points"]
+    wide = known.pivot("measure", index="model", values="estimate").drop_nulls()
+    values = {"counts": counts, "points": points_, "factor": (wide["counts"] / wide["points"]).median()}
+    template = "**{counts[name]}** omits most for each contradiction by checks ({counts[estimate]:number.1})"
+    template += (
+        " and by points ({points[estimate]:number.1})"
+        if counts["name"] == points_["name"]
+        else "; by points it is **{points[name]}** ({points[estimate]:number.1})"
+    )
+    template += ". In the middle the ratio in checks is {factor:number.1} times the one in points."
+    return Text("counts-and-points-text", template, values)
+
+
 # --- by tier, role and domain -----------------------------------------------------------------------------------------
 
 
@@ -617,6 +657,25 @@ def reading_table(study: Study, model: str) -> Table | Text:
     return Table("readings", named, columns, captioned(study, f"What {study.names[model]} loses, read in four ways."))
 
 
+def reading_text(study: Study, model: str) -> Text | None:
+    """What silence in place of every contradiction would have brought."""
+    own = study.own_counts.filter(model=model)
+    if study.own_scores.filter(model=model).drop_nulls("score").is_empty():
+        return None
+    rows = failures.loss_readings(own, study.scoring, questions=study.questions)
+    wrong = rows.filter(pl.col("verdict").cast(pl.String) == "contradicts")
+    costs = dict(wrong.select(pl.col("reading").cast(pl.String), "estimate").iter_rows())
+    values = {"name": study.names[model], "cost": costs["additive"], "silence": costs[_SILENT]}
+    if not costs["additive"]:
+        return Text("readings-text", "{name} contradicts nothing, so silence would have brought nothing.", values)
+    values["share"] = costs[_SILENT] / costs["additive"]
+    template = (
+        "Silence in place of every contradiction would have brought {name} **{silence:points} points**, "
+        "{share:percent.0} % of what contradiction costs as the score adds up; the rest would be lost to omission."
+    )
+    return Text("readings-text", template, values)
+
+
 def costliest_table(study: Study, rows: pl.DataFrame, model: str) -> Table | Text:
     """The checks that cost one model most."""
     if rows.is_empty():
@@ -635,6 +694,26 @@ def costliest_table(study: Study, rows: pl.DataFrame, model: str) -> Table | Tex
         "that most models meet."
     )
     return Table("costliest-checks", rows, columns, captioned(study, caption))
+
+
+def costliest_text(study: Study, rows: pl.DataFrame, model: str) -> Text | None:
+    """How many of the costliest checks are the model's own gap, and how many are hard for all."""
+    known = rows.filter(pl.col("n") > 1).drop_nulls("difficulty") if rows.height else rows
+    if known.is_empty():
+        return None
+    values = {
+        "name": study.names[model],
+        "n": known.height,
+        "own": known.filter(pl.col("difficulty") > 0.5).height,
+        "wrong": known.filter(pl.col("verdict").cast(pl.String) == "contradicts").height,
+    }
+    whose = (
+        "**{own:count} of these {n:count}** checks are met by more than half of the models, so they are gaps of "
+        "{name}'s own"
+        if values["own"]
+        else "None of these {n:count} checks is met by more than half of the models, so they are hard, or doubtful"
+    )
+    return Text("costliest-checks-text", f"{whose}; {{wrong:count}} of the {{n:count}} are contradicted.", values)
 
 
 def _roles(rows: pl.DataFrame) -> dict[str, Column | str]:
@@ -716,6 +795,30 @@ def _dead(study: Study, items: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     return met.join(failed.drop("checks"), on="label", maintain_order="left").drop_nulls("label")
 
 
+def dead_text(study: Study, items: pl.DataFrame) -> Text | None:
+    """Which tier has the most checks that no model meets, and whether that is more than noise."""
+    shared = _shared(items)
+    if shared.is_empty() or shared["tier"].drop_nulls().n_unique() < 2:
+        return None
+    ranked = _dead(study, shared, ["tier"]).sort(failures.DEAD[1], "label", descending=[True, False])
+    most, least = ranked.row(0, named=True), ranked.row(-1, named=True)
+    keys = {"estimate": failures.DEAD[1], "low": "low_failed", "high": "high_failed", "label": "label"}
+    values = {
+        name: {key: row[column] for key, column in keys.items()} for name, row in (("most", most), ("least", least))
+    }
+    if not most[failures.DEAD[1]]:
+        return Text("dead-checks-text", "No tier has a check that all models fail.", {})
+    known = all(row[end] is not None for row in (most, least) for end in ("low_failed", "high_failed"))
+    apart = known and most["low_failed"] > least["high_failed"]
+    template = (
+        "Checks that all models fail are most common in **{most[label]}** ({most:percent_interval} %) and least in "
+        "{least[label]} ({least:percent_interval} %)"
+    )
+    return Text(
+        "dead-checks-text", template + ("; the intervals lie apart." if apart else "; the intervals overlap."), values
+    )
+
+
 def item_text(items: pl.DataFrame) -> Text:
     """How many checks go the wrong way, with what that is worth."""
     shared = _shared(items)
@@ -773,6 +876,23 @@ def hardest_table(study: Study, items: pl.DataFrame) -> Table | Text:
         "counted."
     )
     return Table("contradicted-most", worst, columns, captioned(study, caption))
+
+
+def hardest_text(items: pl.DataFrame) -> Text | None:
+    """How many of the most contradicted checks no model meets: those to be read first."""
+    shared = _shared(items)
+    worst = shared.filter(pl.col("credit") < 0).sort("credit", "question_id", "check_id") if shared.height else shared
+    if worst.is_empty():
+        return None
+    shown = worst.head(TOP)
+    values = {"all": worst.height, "n": shown.height, "never": shown.filter(pl.col("difficulty") == 0).height}
+    template = "{all:count} checks have a mean worth below zero. "
+    template += (
+        "**{never:count} of the {n:count}** shown are met by no model: read these first."
+        if values["never"]
+        else "Each of the {n:count} shown is met by some model, so it can be met."
+    )
+    return Text("contradicted-most-text", template, values)
 
 
 def split_table(study: Study, splits: pl.DataFrame) -> Table | Text:

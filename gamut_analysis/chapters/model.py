@@ -45,6 +45,7 @@ from gamut_analysis.vocabulary import ROLE_LABELS, TIER_LABELS, TIERS, VARIANT_L
 __all__ = ["explorer", "field"]
 
 NEIGHBOURS = 3
+_CUT = "Intervals are drawn as far as the scale of scores goes."
 SMALL = 30  # questions below which a part of the data is marked as small
 
 
@@ -456,6 +457,30 @@ def strips(study: Study, board: pl.DataFrame) -> Figure:
     return Figure("strips", chart, caption, alt_text, shown)
 
 
+def strips_text(study: Study, board: pl.DataFrame) -> Text | None:
+    """On which of its numbers the model is better than the median of the other models."""
+    shown = measures(study, board).drop_nulls("value")
+    others = (
+        shown.filter(~pl.col("is_focus")).group_by("measure", maintain_order=True).agg(median=pl.col("value").median())
+    )
+    own = shown.filter("is_focus").join(others, on="measure", maintain_order="left")
+    own = own.filter(pl.col("measure") != "Text-only gain")
+    if own.is_empty():
+        return None
+    lower = pl.col("measure").is_in(["Omission", "Contradiction"])
+    better = own.filter(
+        pl.when(lower).then(pl.col("value") < pl.col("median")).otherwise(pl.col("value") > pl.col("median"))
+    )
+    values = {"name": study.model_name, "n": own.height, "better": format_names(m.lower() for m in better["measure"])}
+    if better.height == own.height:
+        template = "{name} is better than the median of the others on all {n:count} of these."
+    elif better.is_empty():
+        template = "{name} is better than the median of the others on none of these {n:count}."
+    else:
+        template = "{name} is better than the median of the others on **{better}**, and not on the rest."
+    return Text("strips-text", template, values)
+
+
 def waterfall(study: Study, losses: pl.DataFrame) -> Figure:
     """From 100 points down to the score."""
     score = 1 - float(losses["estimate"].sum())
@@ -494,6 +519,41 @@ def role_table(study: Study, losses: pl.DataFrame) -> Table | Text:
         columns,
         "Points lost by the role of the check; the column Lost adds up to 100 less the score.",
     )
+
+
+def role_losses_text(losses: pl.DataFrame) -> Text | None:
+    """On checks of which roles the model loses more by contradiction than by omission."""
+    if losses.is_empty():
+        return None
+    wide = losses.pivot("verdict", index="label", values="estimate").sort("contradicts", "label", descending=True)
+    wrong = wide.filter(pl.col("contradicts") > pl.col("missing"))["label"].to_list()
+    if not wrong:
+        return Text(
+            "loss-by-role-text", "On checks of every role omission costs at least as much as contradiction.", {}
+        )
+    values = {"roles": format_names(label.lower() for label in wrong)}
+    template = "Contradiction costs more than omission on checks of the role **{roles}**"
+    return Text("loss-by-role-text", template + ("." if len(wrong) == wide.height else ", and on no others."), values)
+
+
+def verdict_shares_text(study: Study) -> Text | None:
+    """How many of the other models omit less, and how many contradict less."""
+    known = shares(study).drop_nulls("share")
+    own = dict(known.filter(model=study.model).select(pl.col("verdict").cast(pl.String), "share").iter_rows())
+    others = known.filter(pl.col("model") != study.model)
+    if not own or others.is_empty():
+        return None
+    less = {
+        word: others.filter(pl.col("verdict") == word, pl.col("share") < own[word]).height
+        for word in ("missing", "contradicts")
+    }
+    values = {"name": study.model_name, "n": others["model"].n_unique(), **less}
+    told = (
+        "Of the {n:count} other models {missing:count} omit less than {name}, and {contradicts:count} contradict less"
+    )
+    if not any(less.values()):
+        told = "No other model omits less than {name}, and none contradicts less"
+    return Text("verdict-shares-text", told + ".", values)
 
 
 def neighbours_table(study: Study, neighbours: pl.DataFrame) -> Table:
@@ -538,6 +598,7 @@ def _against(study: Study, name: str, chart, title: str, frame: pl.DataFrame, un
         study,
         f"Dot: this model with its 95 % interval; grey tick: median of the other models; hollow: fewer than {SMALL} "
         f"{unit}.",
+        *([_CUT] if frame.select(pl.max_horizontal(-pl.col("low"), "high").max()).item() > 1 else []),
     )
     return Figure(name, titled(study, chart, title, view_of(study)), caption, title, frame)
 

@@ -8,6 +8,7 @@ import polars as pl
 from gamut_analysis import paths, structure, tables
 from gamut_analysis.chapters.common import BENCHMARK, cannot, captioned, titled, view_of
 from gamut_analysis.charts import panels, rubrics
+from gamut_analysis.charts.links import linked
 from gamut_analysis.charts.units import in_points
 from gamut_analysis.display import (
     Figure,
@@ -438,6 +439,7 @@ def shifts(study: Study, rescored: pl.DataFrame) -> Figure | Text:
         shared=True,
         focus=study.model_name if study.model else None,
     )
+    chart = linked(chart, model="name")
     moved = changed.filter(pl.col("shift") != 0)["model"].n_unique()
     title = (
         f"Another rubric would move {moved} of {len(order)} models" if moved else "No other rubric would move a model"
@@ -492,6 +494,22 @@ def shifts_table(study: Study, rescored: pl.DataFrame) -> Table | Text:
     shown = wide.with_columns(places).sort("rank_compiled", "name")
     caption = captioned(study, f"Scores and places of the complete models by rubric. {view_of(study)}.")
     return Table("flat-checklist-scores", shown, columns, caption)
+
+
+def firsts_text(rescored: pl.DataFrame) -> Text | None:
+    """Whether the first place hangs on the rubric."""
+    if rescored.is_empty() or rescored["model"].n_unique() < 2:
+        return None
+    names = rescored.with_columns(rubric=pl.col("rubric").cast(pl.String)).filter(pl.col("rank") == 1)
+    first = {
+        rubric: format_names(names.filter(rubric=rubric).sort("name")["name"].to_list()) for rubric in structure.RUBRICS
+    }
+    compiled = first[structure.RUBRICS[0]]
+    others = [f"{first[rubric]} {lead.lower()}" for rubric, lead in _LEADS.items() if first[rubric] != compiled]
+    template = "**{compiled}** is first by the rubrics as compiled, and by each of the simpler ones."
+    if others:
+        template = "**{compiled}** is first by the rubrics as compiled; it would be {others}."
+    return Text("flat-checklist-scores-text", template, {"compiled": compiled, "others": format_names(others)})
 
 
 # --- beside the paper -------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from gamut_analysis import sensitivity
 from gamut_analysis.chapters import common
 from gamut_analysis.chapters.common import cannot, captioned, titled, view_of
 from gamut_analysis.charts import maps
+from gamut_analysis.charts.links import linked
 from gamut_analysis.display import (
     Column,
     Figure,
@@ -259,10 +260,9 @@ def flip_table(study: Study, flips: pl.DataFrame) -> Table | Text:
     nearest = turning.unique(["leader", "other", "constant"], keep="first", maintain_order=True)
     pairs = ["leader_name", "other_name", "difference"]
     wide = nearest.pivot("constant", index=pairs, values="threshold").sort("difference", "leader_name", "other_name")
-    shown = wide.with_columns(pl.format("ahead of {}", "other_name").alias("behind"))
     default = dict(turning.select("constant", "default").iter_rows())
     columns: dict[str, Column | str] = {
-        "leader_name": text("Pair", sub="behind"),
+        "leader_name": text("Model", unit="ahead of", sub="other_name"),
         "difference": points("Gap"),
         **{
             name: number(label.removeprefix("Weight of "), unit=f"now {format_number(default[name])}")
@@ -275,7 +275,7 @@ def flip_table(study: Study, flips: pl.DataFrame) -> Table | Text:
         "are; when one weight moves, the other two keep their proportion. The closest pairs first."
     )
     note = "A dash: no value in the range does (λ from 0 to 1, μ from −10 to −0.01, a weight from 0 to 1)."
-    return Table("flips", shown, columns, captioned(study, caption), note)
+    return Table("flips", wide, columns, captioned(study, caption), note)
 
 
 def flips_note(flips: pl.DataFrame) -> Text | None:
@@ -338,7 +338,7 @@ def _first_map(
     if others:
         told = format_names(f"{name} in {format_count(times)}" for name, times in others)
         title = f"{first} is first in {format_count(most)} of {format_count(settings.height)} {what}, {told}"
-    chart = maps.first(shown, x=x, y=y, order=counted["first"].to_list(), **titles)
+    chart = linked(maps.first(shown, x=x, y=y, order=counted["first"].to_list(), **titles), model="first_name")
     caption = captioned(
         study,
         "Colour: who is first; the fainter, the smaller the lead."
@@ -491,7 +491,7 @@ def spread_figure(study: Study, spreads: pl.DataFrame) -> Figure | Text:
     order = known.sort("estimate", "name", descending=[True, False])["name"].unique(maintain_order=True).to_list()
     wider = _wider(known)
     title = f"The choice of constants moves {wider} of {len(order)} scores more than the choice of questions"
-    chart = maps.sources(known, order=order, kinds=list(_KINDS.values()))
+    chart = linked(maps.sources(known, order=order, kinds=list(_KINDS.values())), model="name")
     caption = captioned(
         study,
         "Dot: the score; lines: 95 % of resampled questions under the constants as used; 95 % of 200 settings of the "

@@ -459,6 +459,22 @@ def level_table(study: Study, gains: pl.DataFrame, levels: pl.DataFrame) -> Tabl
     return Table("level-methods", rows, columns, captioned(study, caption))
 
 
+def methods_text(levels: pl.DataFrame) -> Text | None:
+    """Whether any method but the naive one tells that the gain depends on the level."""
+    known = levels.drop_nulls(["low", "high"]) if levels.height else levels
+    known = known.filter(pl.col("method").cast(pl.String) != "naive_slope") if known.height else known
+    if known.is_empty():
+        return None
+    apart = known.filter(~pl.col("null").is_between("low", "high")).height
+    template = (
+        "Without the naive slope, **{apart:count} of {n:count}** intervals leave out the value that stands for no "
+        "dependence."
+        if apart
+        else "Without the naive slope, each of the {n:count} intervals holds the value that stands for no dependence."
+    )
+    return Text("level-methods-text", template, {"apart": apart, "n": known.height})
+
+
 def why_naive_misleads(levels: pl.DataFrame) -> Text:
     """What of the naive slope is made by the coupling alone, and whether its direction survives being turned round."""
     found = coupling(levels)
@@ -501,6 +517,25 @@ def rank_table(study: Study, gains: pl.DataFrame, shifts: pl.DataFrame) -> Table
         f"{format_count(shifts['n'][0])} questions that every model has in both variants, on the checks that both have."
     )
     return Table("ranks", shifts, columns, captioned(study, caption))
+
+
+def places_text(shifts: pl.DataFrame) -> Text | None:
+    """How many models keep their place, and which one moves furthest."""
+    if shifts.height < 2:
+        return None
+    most = shifts.sort(pl.col("shift").abs(), "name", descending=[True, False]).row(0, named=True)
+    values = {
+        "kept": shifts.filter(pl.col("shift") == 0).height,
+        "models": shifts.height,
+        "name": most["name"],
+        "first": most["rank_multimodal"],
+        "then": most["rank_text_only"],
+    }
+    template = "{kept:count} of {models:count} models keep their place; **{name}** moves furthest, from the "
+    template += "{first:ordinal} to the {then:ordinal}."
+    if not most["shift"]:
+        template = "All {models:count} models keep their place."
+    return Text("ranks-text", template, values)
 
 
 def rank_text(study: Study, gains: pl.DataFrame) -> Text:

@@ -47,7 +47,7 @@ def _round(numbers: pl.Series) -> alt.Axis:
     low, high = (float(end) for end in (numbers.drop_nulls().min() or 1, numbers.drop_nulls().max() or 1))  # type: ignore[arg-type]
     ticks = [factor * 10**power for power in range(8) for factor in (1, 2, 5)]
     shown = [tick for tick in ticks if low <= tick <= high]
-    return alt.Axis(values=shown, tickCount=len(shown), format=",d")
+    return alt.Axis(values=shown, format=",d")
 
 
 def by_gap(rows: pl.DataFrame, *, group: str, order: list[str]) -> alt.LayerChart | alt.FacetChart:

@@ -4,7 +4,7 @@ import altair as alt
 import polars as pl
 
 from gamut_analysis.charts import theme
-from gamut_analysis.charts.units import in_points
+from gamut_analysis.charts.units import in_points, on_scale
 from gamut_analysis.display import format_points
 
 _LETTERS = 24  # pixels for the letters of tied groups, beyond the longest interval
@@ -23,7 +23,7 @@ def field(
     board: one row a model with `name`, `estimate`, `low`, `high`, and optionally `group` and a column of
     published scores named by `reference`.
     """
-    frame = in_points(board, "estimate", "low", "high", reference or "").with_columns(
+    frame = on_scale(in_points(board, "estimate", "low", "high", reference or "")).with_columns(
         is_focus=pl.col(name) == (focus or "")
     )
     order = frame.sort("estimate", descending=True, nulls_last=True)[name].to_list()
@@ -34,19 +34,19 @@ def field(
         else alt.value(theme.FOCUS)
     )
     base = alt.Chart(frame)
-    x = alt.X("low:Q", title=title, scale=alt.Scale(zero=False, nice=True, padding=_LETTERS))
+    x = alt.X("left:Q", title=title, scale=alt.Scale(zero=False, nice=True, padding=_LETTERS))
     tooltip = _tooltip(frame, name)
     layers = [
-        base.mark_rule(strokeWidth=1.6).encode(x=x, x2="high:Q", y=y, color=colour),
+        base.mark_rule(strokeWidth=1.6).encode(x=x, x2="right:Q", y=y, color=colour),
         base.mark_circle(size=62, opacity=1).encode(x="estimate:Q", y=y, color=colour, tooltip=tooltip),
         base.mark_text(align="left", dx=6).encode(
-            x="high:Q", y=y, text=alt.Text("estimate:Q", format=".1f"), color=colour
+            x="right:Q", y=y, text=alt.Text("estimate:Q", format=".1f"), color=colour
         ),
     ]
     if "group" in frame.columns and frame["group"].null_count() < frame.height:
         layers.append(
             base.mark_text(align="left", dx=40, fontStyle="italic", color=theme.FIELD).encode(
-                x="high:Q", y=y, text="group:N"
+                x="right:Q", y=y, text="group:N"
             )
         )
     if reference is not None and frame[reference].null_count() < frame.height:
@@ -103,7 +103,7 @@ def against_field(parts: pl.DataFrame, *, part: str, title: str) -> alt.LayerCha
     """
     order = parts.sort("difference", descending=True, nulls_last=True)[part].to_list()
     y = alt.Y(f"{part}:N", sort=order, title=None)
-    base = alt.Chart(in_points(parts, "own", "low", "high", "median", "difference"))
+    base = alt.Chart(on_scale(in_points(parts, "own", "low", "high", "median", "difference")))
     tooltip = [
         alt.Tooltip(f"{part}:N", title=""),
         alt.Tooltip("own:Q", title="This model", format=".1f"),
@@ -115,7 +115,7 @@ def against_field(parts: pl.DataFrame, *, part: str, title: str) -> alt.LayerCha
     return theme.fitted(
         alt.layer(
             base.mark_rule(strokeWidth=1.6, color=theme.FOCUS).encode(
-                x=alt.X("low:Q", title=title, scale=alt.Scale(zero=False)), x2="high:Q", y=y
+                x=alt.X("left:Q", title=title, scale=alt.Scale(zero=False)), x2="right:Q", y=y
             ),
             base.mark_tick(thickness=3, size=15, color=theme.FIELD).encode(x="median:Q", y=y, tooltip=tooltip),
             base.mark_point(size=62, strokeWidth=1.6, filled=True, stroke=theme.FOCUS).encode(
@@ -161,11 +161,11 @@ def judges(board: pl.DataFrame, *, title: str = "Score, points") -> alt.LayerCha
     order = board.sort("estimate", descending=True)["judge"].to_list()
     y = alt.Y("judge:N", sort=order, title=None)
     colour = alt.Color("judge:N", sort=order, legend=None, scale=alt.Scale(range=list(theme.JUDGE_COLOURS)))
-    base = alt.Chart(in_points(board, "estimate", "low", "high"))
+    base = alt.Chart(on_scale(in_points(board, "estimate", "low", "high")))
     return theme.fitted(
         alt.layer(
             base.mark_rule(strokeWidth=1.6).encode(
-                x=alt.X("low:Q", title=title, scale=alt.Scale(zero=False)), x2="high:Q", y=y, color=colour
+                x=alt.X("left:Q", title=title, scale=alt.Scale(zero=False)), x2="right:Q", y=y, color=colour
             ),
             base.mark_point(size=80, filled=True, opacity=1).encode(
                 x="estimate:Q",
@@ -174,7 +174,7 @@ def judges(board: pl.DataFrame, *, title: str = "Score, points") -> alt.LayerCha
                 shape=alt.Shape("judge:N", sort=order, legend=None),
                 tooltip=_tooltip(board, "judge"),
             ),
-            base.mark_text(align="left", dx=6).encode(x="high:Q", y=y, text=alt.Text("estimate:Q", format=".1f")),
+            base.mark_text(align="left", dx=6).encode(x="right:Q", y=y, text=alt.Text("estimate:Q", format=".1f")),
         )
     )
 

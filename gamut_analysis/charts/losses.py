@@ -90,7 +90,7 @@ def ratios(rows: pl.DataFrame, *, order: list[str], name: str = "name") -> alt.L
         "low:Q",
         title="Omissions for each contradiction",
         scale=alt.Scale(type="log", nice=False, padding=16),
-        axis=alt.Axis(values=_RATIOS, tickCount=len(_RATIOS), format="~g"),
+        axis=alt.Axis(values=_RATIOS, format="~g"),
     )
     tooltip = [
         alt.Tooltip(f"{name}:N", title=""),

@@ -112,7 +112,7 @@ def baselines(lists: pl.DataFrame, *, long: int) -> alt.LayerChart | alt.FacetCh
     )
     is_split = shortest < long <= longest
     roof = most + (1.1 if is_split else 0.5)
-    whole: dict[str, Any] = {"format": "d", "grid": False, "tickCount": longest + most}
+    whole: dict[str, Any] = {"format": "d", "grid": False}
     across: dict[str, Any] = {
         "title": "Options of the list",
         "scale": alt.Scale(domain=[shortest - 0.5, longest + 0.5], nice=False, zero=False),

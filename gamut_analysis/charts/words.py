@@ -30,7 +30,7 @@ def coverage(
         "rank:Q",
         title="Openings, the most common first",
         scale=alt.Scale(type="log", domain=[1, max(most, top)], nice=False),
-        axis=alt.Axis(values=[n for n in _RANKS if n <= max(most, top)], tickCount=len(_RANKS)),
+        axis=alt.Axis(values=[n for n in _RANKS if n <= max(most, top)]),
     )
     y = alt.Y("covered:Q", title="Questions covered, %", scale=alt.Scale(domain=[0, 100]))
     colour = alt.Color(
@@ -148,24 +148,22 @@ def map_of(
     across = min(_PANELS, len(groups))
     width = theme.panel_width(across, gap=10)
     size = 26 if points.height <= 400 else 7
-    schema = {group: pl.String, "panel": pl.Int64}
-    numbers = pl.DataFrame({group: groups, "panel": list(range(len(groups)))}, schema=schema)
-    placed = points.join(numbers, on=group, how="left").select("x", "y", "panel", text)
-    panels = [_panel(placed, number, name, text, width, size) for number, name in enumerate(groups)]
+    placed = points.select("x", "y", group, text)
+    behind = alt.Chart(points.select("x", "y"))
+    panels = [_panel(behind, placed.filter(pl.col(group) == name), name, text, width, size) for name in groups]
     rows = [alt.hconcat(*panels[first : first + across], spacing=10) for first in range(0, len(panels), across)]
     return alt.vconcat(*rows, spacing=12)
 
 
 def _panel(
-    points: pl.DataFrame, number: int, name: str, text: str, width: int, size: int
+    behind: alt.Chart, own: pl.DataFrame, name: str, text: str, width: int, size: int
 ) -> alt.LayerChart | alt.FacetChart:
-    base = alt.Chart(points)
     edge = alt.Scale(domain=[-1.06, 1.06], nice=False)
     x, y = alt.X("x:Q", axis=None, scale=edge), alt.Y("y:Q", axis=None, scale=edge)
     title = alt.TitleParams(literal(name), fontSize=11, offset=4, anchor="start")
     return alt.layer(
-        base.mark_circle(size=size * 0.6, color=theme.FIELD_SOFT, opacity=1).encode(x=x, y=y),
-        base.transform_filter(f"datum.panel === {number}")
+        behind.mark_circle(size=size * 0.6, color=theme.FIELD_SOFT, opacity=1).encode(x=x, y=y),
+        alt.Chart(own)
         .mark_circle(size=size, color=theme.FOCUS, opacity=1)
         .encode(x=x, y=y, tooltip=[alt.Tooltip(f"{text}:N", title="")]),
     ).properties(width=width, height=width, title=title, view=alt.ViewConfig(stroke=theme.RULE))

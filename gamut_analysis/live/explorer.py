@@ -5,7 +5,7 @@ costliest questions are kept and the page says how many.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from typing import Any, ClassVar
@@ -39,6 +39,7 @@ from gamut_analysis.vocabulary import (
 )
 
 BUDGET = 11_000_000  # bytes of text, so that a page stays below 15 MB
+LAB_BUDGET = 1_000_000  # so that a notebook, which holds them twice, stays small
 OPENED = 12  # questions that are written out without a script
 _NO_VERDICT = "."
 # What is written with five bytes more in a script element, and with one more in JSON.
@@ -77,6 +78,11 @@ class Explorer:
         """What stands above the verdicts of each rater; gradings of one judge are numbered."""
         several = self.said["replicate"].n_unique() > 1
         return [self.judges[judge] + (f" · {replicate + 1}" if several else "") for judge, replicate in self.raters]
+
+    @property
+    def in_lab(self) -> "Explorer":
+        """The same questions with the texts of fewer of them."""
+        return replace(self, budget=min(self.budget, LAB_BUDGET))
 
     # The page -------------------------------------------------------------------------------------------------------
 

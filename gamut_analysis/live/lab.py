@@ -16,14 +16,18 @@ _STYLE = "width: 100%; border: 0; resize: vertical"
 
 @dataclass(frozen=True)
 class Framed:
-    """A live part that JupyterLab shows in a frame; a page takes the part itself and leaves the frame."""
+    """A live part that JupyterLab shows in a frame; a page takes the part itself and leaves the frame.
+
+    A part that is large says by ``in_lab`` what of it the frame holds, since a notebook holds both.
+    """
 
     part: Any
     height: str
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         data, about = self.part._repr_mimebundle_()
-        output = new_output("display_data", data=data, metadata=about)
+        shown, _ = getattr(self.part, "in_lab", self.part)._repr_mimebundle_()
+        output = new_output("display_data", data=shown, metadata=about)
         own = page.to_html(new_notebook(cells=[new_code_cell(outputs=[output])]), title=self.part.name)
         held = escape(own.replace("</head>", f"{_BARE}</head>"))
         frame = f'{page.FRAME} srcdoc="{held}" style="{_STYLE}; height: {self.height}">'

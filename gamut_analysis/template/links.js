@@ -8,6 +8,7 @@
   const LABELS = { model: "Highlight a model", domain: "Highlight a domain" };
   const KINDS = Object.keys(LABELS);
   const MARKS = ".chart path, .chart line, .chart text";
+  const LABELLED = ["axis-label", "legend-label", "legend-symbol"];
   const chosen = { model: null, domain: null };
   const known = { model: new Set(), domain: new Set() };
   const charts = new Map();
@@ -24,10 +25,10 @@
     return Object.fromEntries(KINDS.map((kind) => [kind, new Set(data.flatMap((datum) => named(links, kind, datum)))]));
   }
 
-  // Whose a drawn thing is: the names of each kind that it stands for. The label of an axis stands for its own value.
+  // Whose a drawn thing is: the names of each kind that it stands for. A label of an axis or a legend stands for its value.
   function owners({ links, names }, item) {
     if (!item?.datum || item.mark?.marktype === "group") return null;
-    const label = item.mark.role === "axis-label" ? item.datum.value : undefined;
+    const label = LABELLED.includes(item.mark.role) ? item.datum.value : undefined;
     const of = (kind) => (label === undefined ? named(links, kind, item.datum) : names[kind].has(label) ? [label] : []);
     return { model: of("model"), domain: of("domain") };
   }
@@ -59,7 +60,7 @@
 
   const words = (cell) => cell.firstChild?.textContent.trim() ?? "";
   const readRow = (row) => {
-    const cells = [...row.cells].map(words);
+    const cells = [...row.cells].flatMap((cell) => [words(cell), cell.querySelector("small")?.textContent]);
     return Object.fromEntries(KINDS.map((kind) => [kind, cells.filter((name) => known[kind].has(name))]));
   };
 

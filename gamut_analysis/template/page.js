@@ -111,14 +111,16 @@
     );
   }
 
-  // Where there is little room, more than two panels stand in rows of two, and each row names what it shows.
+  // Where there is little room, more than two panels stand in rows of two, or each by itself where words stand between
+  // them; each row names what it shows.
   function paired(spec) {
     const { hconcat, bounds, spacing, ...rest } = spec;
     if (!(hconcat?.length > 2)) return spec;
     const labelled = (panel) => JSON.parse(JSON.stringify(panel).replaceAll('"labels":false', '"labels":true'));
     const rows = [];
-    for (let at = 0; at < hconcat.length; at += 2)
-      rows.push({ bounds, spacing, hconcat: [labelled(hconcat[at]), ...hconcat.slice(at + 1, at + 2)] });
+    const across = spacing > 60 ? 1 : 2;
+    for (let at = 0; at < hconcat.length; at += across)
+      rows.push({ bounds, spacing, hconcat: [labelled(hconcat[at]), ...hconcat.slice(at + 1, at + across)] });
     return { ...rest, vconcat: rows };
   }
 

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from gamut_analysis import intervals, ranking
+from gamut_analysis import concordance, intervals, orders, ranking
 
 MODELS, JUDGES, QUESTIONS, REPLICATES, DRAWS = 14, 3, 1813, 10_000, 100_000
 PUBLISHED = np.array([58.7, 57.9, 53.1, 51.8, 50.5, 42.6, 41.5, 34.2, 33.0, 18.3, 14.1, 13.7, 11.8, 5.1]) / 100
@@ -83,8 +83,8 @@ def bootstrap_rankings(scores: np.ndarray) -> dict[str, Any]:
         means = intervals.resample_means(series, intervals.resample_counts(QUESTIONS, replicates=replicates))
         intervals.percentile_interval(means)
         judges = np.split(means, JUDGES, axis=1)
-        signs = [ranking._pair_signs(np.ascontiguousarray(judge.T)) for judge in judges]
-        taus = [ranking._tau_b(signs[one], signs[other]) for one, other in combinations(range(JUDGES), 2)]
+        signs = [orders.pair_signs(np.ascontiguousarray(judge.T)) for judge in judges]
+        taus = [concordance._tau_b(signs[one], signs[other]) for one, other in combinations(range(JUDGES), 2)]
         return taus, [ranking.rank_distribution(judge) for judge in judges]
 
     def peer() -> tuple[np.ndarray, np.ndarray]:
