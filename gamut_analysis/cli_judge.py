@@ -32,7 +32,8 @@ BaseUrl = Annotated[
 Connections = Annotated[int, typer.Option(help="calls under way at a time")]
 Prices = Annotated[str, typer.Option(help="a price file (TOML); the one that ships if not given")]
 MaxCost = Annotated[
-    float | None, typer.Option(help="USD that this run may cost; no call is begun that could exceed it")
+    float | None,
+    typer.Option(help="USD that this run may cost; no call is begun that looks like exceeding it"),
 ]
 Rubrics = Annotated[
     str, typer.Option(help="meta-rubrics (YAML, JSON), or a folder or database that has checks; else the sample's")
@@ -103,7 +104,7 @@ def judge(
     with _Shown("graded", yes, dry_run) as shown:
         outcome = run.judge_answers(order, shown.watch())
     if not dry_run:
-        _tell(outcome, "answer", f"make report DATA={_shell(outcome.folder)} MODEL=...", "check")
+        _tell(outcome, "answer", f"make report DATA={_shell(outcome.folder, paths.root())} MODEL=...", "check")
 
 
 @app.command()
@@ -148,7 +149,7 @@ def generate(
     with _Shown("asked", yes, dry_run) as shown:
         outcome = generate_answers(order, shown.watch())
     if not dry_run:
-        _tell(outcome, "question", f"gamut judge {_shell(outcome.folder / 'answers.jsonl')} --judge ...")
+        _tell(outcome, "question", f"gamut judge {_shell(outcome.folder / 'answers.jsonl', Path.cwd())} --judge ...")
 
 
 @app.command("text-only")
@@ -257,6 +258,9 @@ def _tell_calibration(calibration: "Calibration") -> None:
         out.print()
         print_frame(title, frame)
     out.print()
+    for line in calibration.worst():
+        out.print(Text(line), soft_wrap=True)
+    out.print()
     out.print(Text(f"{calibration.judge}: {calibration.conclusion}", style="bold"), soft_wrap=True)
     for why in calibration.why:
         out.print(Text(f"  {why}"), soft_wrap=True)
@@ -311,6 +315,8 @@ class _Shown:
             and not typer.confirm("Go on?", default=True, err=True)
         ):
             return False
+        if estimate.calls and err.is_terminal:
+            err.print("  Ctrl-C ends it after the calls that are under way, a second one at once", soft_wrap=True)
         self._bar.update(self._task, total=estimate.todo)
         self._bar.start()
         return True
@@ -357,7 +363,8 @@ def _tell(outcome: "Outcome", what: str, then: str, unread: str = "question") ->
         out.print(
             f"{_many(outcome.ungraded, unread)} got no reply that could be read; the reasons are there", soft_wrap=True
         )
-    out.print(Text(f"{outcome.folder}: {then}"), soft_wrap=True)
+    if outcome.folder.exists():
+        out.print(Text(f"{outcome.folder}: {then}"), soft_wrap=True)
     if outcome.stopped or outcome.left:
         why = f"{outcome.stopped}; " if outcome.stopped else ""
         left = f"{_many(outcome.left, what)} left; the same command goes on from here"
@@ -365,8 +372,9 @@ def _tell(outcome: "Outcome", what: str, then: str, unread: str = "question") ->
         raise typer.Exit(130 if "Ctrl-C" in outcome.stopped else 1)
 
 
-def _shell(folder: Path) -> str:
+def _shell(path: Path, seen_from: Path) -> str:
+    """A path as it is typed in a shell at some folder."""
     import shlex
 
-    shown = folder.relative_to(paths.root()) if folder.is_relative_to(paths.root()) else folder
-    return shlex.quote(str(shown))
+    whole = path.resolve()
+    return shlex.quote(str(whole.relative_to(seen_from) if whole.is_relative_to(seen_from) else whole))

@@ -3,10 +3,13 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
 
+from gamut_analysis import cli_judge
 from gamut_analysis.cli import app
 from tests.openai_server import serve
 
@@ -54,6 +57,23 @@ def test_a_dry_run_calls_nothing_and_leaves_nothing(answers):
     assert not (answers.parent / "judged").exists()
 
 
+def test_who_answers_no_is_not_sent_to_a_folder_that_is_not_there(answers, monkeypatch):
+    monkeypatch.setattr(cli_judge, "sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
+    monkeypatch.setattr(cli_judge.typer, "confirm", lambda *told, **options: False)
+    with serve("hash") as server:
+        result = judged(answers, server.url)
+        assert server.calls() == []
+    assert result.exit_code == 1
+    assert "not started; 3 answers left" in result.stderr
+    assert "make report" not in result.stdout
+
+
+def test_a_command_to_copy_names_a_folder_as_it_is_seen_from_where_it_is_typed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert cli_judge._shell(Path("my out"), tmp_path) == "'my out'"
+    assert cli_judge._shell(Path("out"), tmp_path / "project") == str(tmp_path / "out")
+
+
 def test_a_second_run_says_that_nothing_is_left(answers):
     with serve("hash") as server:
         judged(answers, server.url)
@@ -72,6 +92,16 @@ def test_a_run_that_ends_early_says_so_and_fails(answers, tmp_path):
         assert server.calls() == []
     assert result.exit_code == 1
     assert "--max-cost; 3 answers left; the same command goes on from here" in result.stderr
+
+
+def test_where_nothing_was_replied_nothing_is_said_to_be_graded_or_unread(answers):
+    with serve("hash", faults=["always:401"]) as server:
+        result = judged(answers, server.url)
+    assert result.exit_code == 1
+    assert "401" in result.stderr
+    assert "3 answers left" in result.stderr
+    assert "graded 1 of 3" not in result.stderr
+    assert "could be read" not in result.stdout
 
 
 def test_checks_without_a_verdict_are_told(answers):

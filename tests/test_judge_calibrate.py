@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from gamut_analysis import cli, paths
-from gamut_analysis.errors import RubricError, UnknownName
+from gamut_analysis.errors import InputError, RubricError, UnknownName
 from gamut_analysis.judge import calibrate
 from gamut_analysis.judge.account import Watch
 from gamut_analysis.judge.calibrate import (
@@ -237,9 +237,14 @@ def test_the_errors_that_move_a_score_most_come_first():
             return instead
         return accepted[0]
 
-    errors = calibrated(change).errors
+    calibration = calibrated(change)
+    errors = calibration.errors
     assert errors["kind"].to_list() == ["reversed", "short", "complete"]
     assert errors["reason"].to_list() == ["because"] * 3
+    told = list(calibration.worst())
+    assert told[0] == "errors: 3, the worst first"
+    assert told[1].endswith(": meets, not contradicts")
+    assert told[3::3] == ["    judge: because"] * 3
 
 
 def test_the_confusion_table_counts_each_verdict_once():
@@ -258,8 +263,12 @@ def test_a_trial_goes_to_a_folder_called_after_the_judge():
 
 
 def test_controls_need_meta_rubrics_and_a_question(tmp_path):
+    checks = tmp_path / "checks.parquet"
+    with pytest.raises(InputError, match="there is no such file or folder of rubrics"):
+        control_rubrics(str(checks))
+    checks.write_bytes(b"PAR1")
     with pytest.raises(RubricError):
-        control_rubrics(str(tmp_path / "checks.parquet"))
+        control_rubrics(str(checks))
     with pytest.raises(UnknownName, match="--questions 0"):
         controls_of(METAS, 0)
 
@@ -291,6 +300,12 @@ def test_the_command_writes_the_right_verdicts_without_a_judge(monkeypatch, tmp_
     given = {verdict for told in table.values() for verdict in told.values()}
     assert given <= {"meets", "partially_meets", "missing", "contradicts"}
     assert len(table) >= 3
+
+
+def test_the_right_verdicts_need_a_place(tmp_path):
+    (tmp_path / "file").write_text("", "utf-8")
+    with pytest.raises(InputError, match="cannot be written"):
+        export_right(CONTROLS, tmp_path / "file" / "right.json")
 
 
 def test_the_command_asks_for_a_judge(monkeypatch, capsys):

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -77,6 +78,20 @@ def test_with_pictures_each_question_is_sent_with_its_own(rubrics, pictures, tmp
     assert base64.b64decode(pictured["What is this? 1"].partition(",")[2]) == PICTURE + b"\x00"
 
 
+def test_pictures_are_known_by_what_they_hold_whatever_they_are_called(rubrics, pictures, tmp_path):
+    (pictures / "pic-0.png").rename(pictures / "PIC-0.JPG")
+    (pictures / "pic-1.png").write_bytes(b"GIF89a...")
+    order = Questions("scripted", tmp_path / "out", str(rubrics), images=pictures, limit=2)
+    with serve() as server:
+        generate_answers(replace(order, base_url=server.url))
+        shown = [call["request"]["messages"][0]["content"] for call in server.calls()]
+    kinds = {parts[0]["text"][-1]: parts[1]["image_url"]["url"].partition(";")[0] for parts in shown}
+    assert kinds == {"0": "data:image/png", "1": "data:image/gif"}
+    (pictures / "pic-1.png").write_bytes(b"<svg/>")
+    with pytest.raises(InputError, match=r"pic-1\.png: no JPEG, PNG, WebP or GIF"):
+        generate_answers(replace(order, base_url="http://127.0.0.1:9/v1"))
+
+
 def test_a_question_whose_picture_is_absent_is_not_asked_blindly(rubrics, pictures, tmp_path):
     order = Questions("scripted", tmp_path / "out", str(rubrics), images=pictures, base_url="http://127.0.0.1:9/v1")
     with pytest.raises(InputError, match=r"1 of 3 questions have no picture \(q2, \.\.\.\)"):
@@ -100,7 +115,6 @@ def test_an_image_id_cannot_lead_out_of_the_folder(rubrics, pictures, tmp_path):
 
 def test_a_call_that_failed_is_an_answer_with_an_error_and_is_asked_again(rubrics, tmp_path, monkeypatch):
     monkeypatch.setattr("gamut_analysis.judge.calling.RETRIES", 0)
-    monkeypatch.setattr("gamut_analysis.judge.calling._QUICK_RETRIES", 0)
     path = tmp_path / "out" / "answers.jsonl"
     with serve(faults=["always:500"]) as server:
         failed = generate_answers(Questions("scripted", tmp_path / "out", str(rubrics), base_url=server.url))
@@ -132,7 +146,9 @@ def test_the_estimate_comes_first(rubrics, tmp_path):
     assert outcome.stopped == "not started"
 
 
-@pytest.mark.parametrize(("option", "value"), [("variant", "video"), ("limit", -1), ("connections", 0)])
+@pytest.mark.parametrize(
+    ("option", "value"), [("variant", "video"), ("limit", -1), ("connections", 0), ("max_tokens", 0)]
+)
 def test_options_that_mean_nothing_are_refused(option, value):
     with pytest.raises(UnknownName):
         Questions("scripted", **{option: value})

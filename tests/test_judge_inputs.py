@@ -129,3 +129,25 @@ def test_answers_to_other_questions_are_left_out_and_told():
     assert matched([mine, stray], rubrics) == ([mine], [stray])
     with pytest.raises(InputError, match="nowhere-001"):
         matched([stray], rubrics)
+
+
+def test_where_the_sample_is_not_it_is_said(tmp_path, monkeypatch):
+    monkeypatch.setenv("GAMUT_HOME", str(tmp_path))
+    with pytest.raises(InputError, match="the sample is not here; name your own rubrics"):
+        read_rubrics()
+
+
+def test_answers_in_another_variant_than_the_rubrics_are_told_so(tmp_path):
+    write(
+        tmp_path / "checks.jsonl",
+        [{"question_id": "q1", "check_id": "c", "variant": "multimodal", "tier": "valuable", "text": "Says."}],
+    )
+    rubrics = read_rubrics(str(tmp_path))
+    with pytest.raises(InputError, match=r"speak of q1 \(text_only\); the rubrics of q1 \(multimodal\); --rubrics"):
+        matched([Answer("m", "text_only", "q1", "x")], rubrics)
+
+
+def test_a_table_is_no_folder_of_rubrics(tmp_path):
+    (tmp_path / "checks.csv").write_text("question_id,check_id,text\nq1,c,Says.\n", "utf-8")
+    with pytest.raises(InputError, match="name the folder that holds it"):
+        read_rubrics(str(tmp_path / "checks.csv"))

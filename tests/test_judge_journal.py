@@ -1,5 +1,7 @@
 """The journal of calls: it only grows, survives a cut line, and belongs to one run at a time."""
 
+import os
+
 import pytest
 
 from gamut_analysis.errors import GamutError, InputError
@@ -56,3 +58,39 @@ def test_two_runs_cannot_write_at_once(tmp_path):
         Journal(tmp_path)
     with Journal(tmp_path):
         pass
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(tmp_path):
+    (tmp_path / "file").write_text("", "utf-8")
+    for folder in (tmp_path / "file", tmp_path / "file" / "judged"):
+        with pytest.raises(InputError, match="no folder that can be written to"):
+            Journal(folder)
+
+
+def test_a_folder_holds_calls_of_one_task(tmp_path, portion):
+    with Journal(tmp_path) as journal:
+        journal.append(a_call(portion, REPLY))
+    before = (tmp_path / NAME).read_bytes()
+    with pytest.raises(InputError, match=r"of the task 'gamut', not 'generate'; name another folder"):
+        Journal(tmp_path, "generate")
+    assert (tmp_path / NAME).read_bytes() == before
+
+
+def test_a_line_that_does_not_fit_on_the_disk_leaves_none(tmp_path, portion, monkeypatch):
+    call = a_call(portion, REPLY)
+    with Journal(tmp_path) as journal:
+        journal.append(call)
+        before = (tmp_path / NAME).read_bytes()
+        write, room = os.write, [40]
+
+        def filling(file, line):
+            if not room:
+                raise OSError(28, "No space left on device")
+            return write(file, line[: room.pop()])
+
+        monkeypatch.setattr(os, "write", filling)
+        with pytest.raises(OSError, match="No space left"):
+            journal.append(call)
+        monkeypatch.undo()
+        assert (tmp_path / NAME).read_bytes() == before
+        assert journal.calls == [call]

@@ -11,7 +11,7 @@ from gamut_analysis.errors import InputError
 from gamut_analysis.judge import protocol
 from gamut_analysis.vocabulary import VERDICTS
 
-HASH = "7aeed31d292935fd9aea561c5d764ce2fb262563a1643ee6d31f96f469083480"
+HASH = "9b730f18c04171e3d0fdc86fef3817bc040a1e29e69240ac670a5c901372e849"
 CHECKS = (("a/fact/01", "Names the river."), ("b/fact/01", "Says when it floods."))
 
 
@@ -40,6 +40,8 @@ def test_the_prompt_explains_the_four_labels_and_the_rules_of_the_paper(prompt):
         "Rounding",
         "another unit",
         "order of steps",
+        "stand in the right order",
+        "that member alone",
         "another subject",
         "Each check stands alone",
         "full marks",

@@ -163,7 +163,6 @@ def test_where_nobody_listens_nothing_is_begun(order):
 
 def test_a_server_that_is_down_costs_nothing_and_is_asked_again(order, undisturbed, monkeypatch):
     monkeypatch.setattr("gamut_analysis.judge.calling.RETRIES", 0)
-    monkeypatch.setattr("gamut_analysis.judge.calling._QUICK_RETRIES", 0)
     with serve("hash", faults=["always:500"]) as server:
         outcome = run.judge_answers(order(server.url))
         assert len(server.calls()) < 22 + 20
@@ -220,6 +219,19 @@ def test_another_protocol_is_another_judge_beside_the_first(order, tmp_path):
     assert names[1].endswith(", 1 a call)")
     assert names[2].startswith("scripted (mine ")
     assert names[3] == "warm"
+
+
+def test_models_of_one_name_at_several_places_are_several_judges(order, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("HERE_API_KEY", "none")
+    with serve("hash") as server:
+        for judge in ("scripted", "openai/scripted", "openai-api/here/scripted"):
+            outcome = run.judge_answers(order(server.url, limit=1, judge=judge))
+    assert sorted(set(verdicts(outcome.folder)["judge"])) == [
+        "openai-api/here/scripted",
+        "openai/scripted",
+        "scripted",
+    ]
 
 
 def test_the_cost_is_told_first_and_no_call_goes_beyond_it(order, tmp_path):
@@ -325,11 +337,12 @@ def kept(order):
     return [json.loads(line) for line in lines if line.endswith("}")]
 
 
-def test_ctrl_c_loses_nothing_that_was_paid_for(order, undisturbed):
+@pytest.mark.parametrize("with_signal", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_loses_nothing_that_was_paid_for(with_signal, order, undisturbed):
     moment = random.Random(5)
     with serve("hash", delay=0.15) as server:
         made = order(server.url)
-        code, told = interrupted(made, server, signal.SIGINT, moment.randint(2, 8))
+        code, told = interrupted(made, server, with_signal, moment.randint(2, 8))
         paid = [call["key"] for call in server.calls() if call["paid"]]
         assert code == 130, told
         assert "stopped by Ctrl-C" in told

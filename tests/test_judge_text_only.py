@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gamut_analysis import paths
+from gamut_analysis.errors import InputError, UnknownName
 from gamut_analysis.judge.text_only import Rewrite, Wordings, read_rewrite, remark, rewrite_questions
 from gamut_analysis.rubric import load_rubrics
 from tests.openai_server import serve
@@ -102,3 +103,14 @@ def test_no_text_is_a_formula_in_a_spreadsheet(tmp_path):
     (row,) = sheet(tmp_path / "out")
     assert row["entity"].startswith("'=")
     assert not any(value.startswith(("=", "+", "-", "@")) for value in row.values())
+
+
+@pytest.mark.parametrize("option", ["limit", "connections"])
+def test_numbers_that_mean_nothing_are_refused(option):
+    with pytest.raises(UnknownName, match=f"--{option}"):
+        Wordings("scripted", **{option: -1})
+
+
+def test_rubrics_that_are_not_there_are_named(tmp_path):
+    with pytest.raises(InputError, match="nowhere: there is no such file or folder"):
+        rewrite_questions(Wordings("scripted", [tmp_path / "nowhere"], tmp_path / "out", base_url="http://x"))

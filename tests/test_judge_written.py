@@ -125,3 +125,12 @@ def test_hostile_titles_stay_inside_the_manifest(tmp_path, rubrics):
     settle(tmp_path, [Answer("alpha", "multimodal", "q1", "x")], named, simulated=False)
     told = tomllib.loads((tmp_path / "gamut.toml").read_text("utf-8"))
     assert told["data"]["title"] == f"Verdicts on {title}"
+
+
+def test_simulated_data_does_not_hide_beside_other_data(tmp_path, rubrics):
+    answer = Answer("alpha", "multimodal", "q1", "x")
+    settle(tmp_path, [answer], rubrics, simulated=False)
+    with pytest.raises(InputError, match="holds data that is not simulated"):
+        settle(tmp_path, [answer], rubrics, simulated=True)
+    settle(tmp_path / "new", [answer], rubrics, simulated=True)
+    settle(tmp_path / "new", [answer], rubrics, simulated=True)

@@ -32,7 +32,10 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run came to: replies, their tokens and USD, and what is left. ``stopped`` says why it ended early."""
+    """What a run came to: replies, their tokens and USD, and what is left.
+
+    ``ungraded`` counts what was replied to and could not be read; ``stopped`` says why the run ended early.
+    """
 
     folder: Path
     name: str

@@ -12,16 +12,17 @@ import polars as pl
 
 from gamut_analysis import datasets, paths
 from gamut_analysis.compiler import Check, compile_rubric
-from gamut_analysis.errors import UnknownName
+from gamut_analysis.errors import InputError, UnknownName
 from gamut_analysis.intervals import wilson_interval
 from gamut_analysis.judge.account import Outcome, Watch
 from gamut_analysis.judge.calling import CONNECTIONS
 from gamut_analysis.judge.controls import HOSTILE, KINDS, QUESTIONS, Control, answers_by_right, make_controls
 from gamut_analysis.judge.grading import ATTEMPTS
+from gamut_analysis.judge.inputs import metas_of
 from gamut_analysis.judge.protocol import GRADE
 from gamut_analysis.judge.run import Order, judge_answers
 from gamut_analysis.judge.written import ANSWERS, bare, write_file
-from gamut_analysis.rubric import MetaRubric, load_rubrics
+from gamut_analysis.rubric import MetaRubric
 from gamut_analysis.scoring import Scoring
 from gamut_analysis.vocabulary import ROLES, VERDICTS
 
@@ -33,7 +34,7 @@ USABLE, WITH_CARE, NOT_USABLE = "usable", "usable with care", "not usable"
 UNGRADED = "ungraded"
 HOUSE_RULE = "house rule"
 _WORST = 10  # errors that are shown to people; the file has all
-_SHOWN = 100  # letters of a text that are shown in a table
+_SHOWN = 100  # letters of a text that are shown
 
 
 @dataclass(frozen=True)
@@ -94,9 +95,9 @@ class Trial:
 def control_rubrics(given: str = "") -> list[MetaRubric]:
     """The meta-rubrics that controls are made from: the sample's, or those of a file or folder of one's own.
 
-    Raises InvalidRubric; checks that were compiled elsewhere cannot be turned back into answers.
+    Raises InputError or RubricError; checks that were compiled elsewhere cannot be turned back into answers.
     """
-    return load_rubrics([paths.sample() / "questions" if given in ("", datasets.DEFAULT) else Path(given)])
+    return metas_of([] if given in ("", datasets.DEFAULT) else [Path(given)])
 
 
 def controls_of(metas: Sequence[MetaRubric], questions: int = QUESTIONS) -> list[Control]:
@@ -107,9 +108,16 @@ def controls_of(metas: Sequence[MetaRubric], questions: int = QUESTIONS) -> list
 
 
 def export_right(controls: Iterable[Control], path: Path) -> None:
-    """Write what a judge without fault would say, as JSON: the text of an answer, then check id, then verdict."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_file(path, _json(answers_by_right(controls)))
+    """Write what a judge without fault would say, as JSON: the text of an answer, then check id, then verdict.
+
+    Raises InputError where nothing can be written.
+    """
+    told = _json(answers_by_right(controls))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_file(path, told)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror}); --export needs the name of a file") from error
 
 
 def calibrate_judge(trial: Trial, watch: Watch | None = None) -> tuple[Outcome, "Calibration | None"]:
@@ -282,17 +290,24 @@ class Calibration:
         return [*self.broken(LIMITS[USABLE])]
 
     def shown(self) -> list[tuple[str, pl.DataFrame]]:
-        """The tables for people, shares in percent, and the worst errors."""
-        errors = self.errors.height
+        """The tables for people, shares in percent."""
         return [
             ("share right by kind of control", _in_percent(self.by_kind)),
             ("share right by role of the check", _in_percent(self.by_role)),
             ("verdicts given (columns) where each is right (rows)", _in_percent(self.by_verdict)),
-            (
-                f"the worst of {errors:,} errors" if errors else "errors",
-                self.errors.head(_WORST).with_columns(_short("reason", "text")),
-            ),
         ]
+
+    def worst(self) -> Iterator[str]:
+        """The worst errors in words, three lines each: what was given, of which check, and why."""
+        count = self.errors.height
+        yield f"errors: {f'{count:,}, the worst first' if count else 'none'}"
+        for error in self.errors.head(_WORST).iter_rows(named=True):
+            yield (
+                f"  {error['kind']}, {error['question_id']}, {error['check_id']}: "
+                f"{error['given']}, not {error['expected']}"
+            )
+            yield f"    check: {_short(error['text'])}"
+            yield f"    judge: {_short(error['reason'] or '(no reason)')}"
 
     def told(self) -> dict[str, Any]:
         """Everything as plain data."""
@@ -329,9 +344,9 @@ def _in_percent(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns((pl.col(shares) * 100).round(1)).rename({name: f"{name} %" for name in shares})
 
 
-def _short(*columns: str) -> pl.Expr:
-    texts = pl.col(columns)
-    return pl.when(texts.str.len_chars() > _SHOWN).then(texts.str.head(_SHOWN) + " ...").otherwise(texts)
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN else f"{line[:_SHOWN]} ..."
 
 
 def _percent(share: float) -> str:

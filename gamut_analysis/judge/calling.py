@@ -1,7 +1,12 @@
-"""One call to a model through Inspect: a slot, a budget, a shield against Ctrl-C, and a line in the journal."""
+"""One call to a model through Inspect: a slot, a budget, a shield against Ctrl-C, and a line in the journal.
+
+Inspect sends, and says which failures may pass; the waiting between two attempts is done here, because Ctrl-C must end
+a wait at once and an attempt, which is paid for, never.
+"""
 
 import json
 import os
+import random
 import socket
 import time
 import urllib.request
@@ -21,6 +26,7 @@ from inspect_ai.model import (
     Model,
     ModelOutput,
     ResponseSchema,
+    RetryDecision,
     get_model,
 )
 from inspect_ai.util import JSONSchema
@@ -34,9 +40,10 @@ from gamut_analysis.readers.delivery import as_text
 
 CONNECTIONS = 20
 TIMEOUT = 600  # seconds for one attempt of one call
-RETRIES = 6  # of a request that failed on its way; Inspect waits longer each time
-_QUICK_RETRIES = 4  # within each of these, after the time that the server names (Retry-After)
-_UNREADABLE = 2  # retries of a request whose response was no JSON
+RETRIES = 10  # of a request that failed on its way
+_QUICK_RETRIES = 4  # of these, after the time that the server names (Retry-After), however short
+_DOUBTFUL_RETRIES = 2  # of a request that timed out or whose response was no JSON: it may have been paid for
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0  # seconds; each wait is twice the one before, give or take a quarter
 _IN_A_ROW = 10  # calls that fail one after another before a run gives up
 _CONNECT = 10  # seconds
 _NO_KEY = "none"  # what servers of one's own take for a key
@@ -59,7 +66,8 @@ class Request:
 class Caller:
     """Calls one model, at most ``connections`` at a time, and writes every reply down before it is used.
 
-    max_cost: USD that the calls of this run may cost; none is begun that could exceed it. told is called after each.
+    max_cost: USD that the calls of this run may cost; none is begun that would exceed it if it cost what was expected,
+    or as much as the dearest one so far. told is called after each.
     """
 
     model: Model
@@ -72,6 +80,7 @@ class Caller:
     spent: float = 0.0
     stopped: str = ""
     _promised: float = 0.0
+    _dearest: float = 0.0
     _failures: int = 0
     _slots: anyio.Semaphore | None = field(default=None, repr=False)
 
@@ -83,72 +92,106 @@ class Caller:
         if self._slots is None:
             self._slots = anyio.Semaphore(self.connections)
         async with self._slots:
-            worst = self.price.cost(request.input_tokens, request.output_tokens) if self.price else 0.0
+            expected = self.price.cost(request.input_tokens, request.output_tokens) if self.price else 0.0
+            worst = max(expected, self._dearest)
             if not self.stopped and self.max_cost is not None and self.spent + self._promised + worst > self.max_cost:
                 self.stopped = f"the next call could exceed the {self.max_cost:.2f} USD of --max-cost"
             if self.stopped:
                 return None
             self._promised += worst
-            with anyio.CancelScope(shield=True):
+            try:
                 call = await self._made(request)
-                self.journal.append(call)
-            self._promised -= worst
+            finally:
+                self._promised -= worst
         self._count(call)
         self.told(call)
         return call
 
     async def _made(self, request: Request) -> Call:
+        """The call, written down; what failed on its way is sent again after a wait, as often as it makes sense."""
+        messages = [_message(role, content) for role, content in request.messages]
+        came: Call | float = 0.0
+        tried = 0
+        while not isinstance(came, Call):
+            await anyio.sleep(came)
+            tried += 1
+            with anyio.CancelScope(shield=True):
+                came = await self._attempted(request, messages, tried)
+        return came
+
+    async def _attempted(self, request: Request, messages: list[ChatMessage], tried: int) -> Call | float:
+        """What came of one attempt, written down; or the seconds to wait before the next one."""
         began = time.monotonic()
-        output, error = await self._generated(request)
+        output, error = None, None
+        try:
+            output = await self._sent(messages)
+        except Exception as raised:  # whatever a provider raises is a reason, never a verdict
+            error = raised
+        wait = self._wait(error, tried) if error else None
+        if wait is not None:
+            return wait
+        call = self._call(request, output, error, time.monotonic() - began)
+        try:
+            self.journal.append(call)
+        except OSError as full:
+            self.stopped = f"{self.journal.path} cannot be written to ({full.strerror})"
+            raise
+        return call
+
+    def _wait(self, error: Exception, tried: int) -> float | None:
+        """Seconds before the request is sent again; None where asking again is of no use."""
+        if tried > RETRIES:
+            return None
+        if isinstance(error, json.JSONDecodeError):
+            return 0.0 if tried <= _DOUBTFUL_RETRIES else None
+        cause = error.__cause__ or error  # Inspect wraps what may pass
+        if not self.model.should_retry(cause) or (_is_timeout(cause) and tried > _DOUBTFUL_RETRIES):
+            return None
+        decision = self.model.api.should_retry(cause) if isinstance(cause, Exception) else False
+        named = decision.retry_after if isinstance(decision, RetryDecision) else None
+        usual = _FIRST_WAIT * 2 ** (tried - 1) * random.uniform(0.75, 1.25)
+        wait = usual if named is None else named if tried <= _QUICK_RETRIES else max(named, usual)
+        return min(wait, _LONGEST_WAIT)
+
+    def _call(self, request: Request, output: ModelOutput | None, error: Exception | None, seconds: float) -> Call:
+        """The line of the journal about an attempt, the last one of its request."""
+        status = _status(error) if error else None
+        if error and status in _FATAL:
+            where = " (are the model's name and --base-url right?)" if status == 404 else ""
+            self.stopped = f"{self.model}: {_short(error)}{where}"
         usage = output.usage if output else None
         tokens = (_input_tokens(usage), usage.output_tokens if usage else 0)
         return Call(
             call_id=request.call_id,
             reply=as_text(output.completion) if output else None,
             stop_reason=str(output.stop_reason) if output else "unknown",
-            error=error,
+            error=_reason(error, status) if error else None,
             input_tokens=tokens[0],
             output_tokens=tokens[1],
             cost_usd=self.price.cost(*tokens) if self.price and output else None,
-            seconds=round(time.monotonic() - began, 3),
+            seconds=round(seconds, 3),
             at=datetime.now(UTC).isoformat(timespec="milliseconds"),
             **request.about,
         )
 
-    async def _generated(self, request: Request) -> tuple[ModelOutput | None, str | None]:
-        """What the model said, or why it could not be had."""
-        messages = [_message(role, content) for role, content in request.messages]
-        for left in reversed(range(_UNREADABLE + 1)):
-            try:
-                output = await self._sent(messages)
-            except json.JSONDecodeError:
-                if left:
-                    continue
-                return None, "unreadable response"
-            except Exception as error:  # whatever a provider raises is a reason, never a verdict
-                status = _status(error)
-                if status in _FATAL:
-                    self.stopped = f"{self.model}: {_short(error)}"
-                return None, _reason(error, status)
-            break
-        return output, None
-
     async def _sent(self, messages: list[ChatMessage]) -> ModelOutput:
         """The output, by schema where there is one; a server that refuses schemas is asked without from then on."""
+        once = GenerateConfig(max_retries=0)
         if self.schema is None:
-            return await self.model.generate(messages)
-        config = GenerateConfig(response_schema=_response_schema(self.schema))
+            return await self.model.generate(messages, config=once)
+        by_schema = GenerateConfig(max_retries=0, response_schema=_response_schema(self.schema))
         try:
-            return await self.model.generate(messages, config=config)
+            return await self.model.generate(messages, config=by_schema)
         except Exception as error:
             if _status(error) not in (400, 422):
                 raise
-        output = await self.model.generate(messages)
+        output = await self.model.generate(messages, config=once)
         self.schema = None
         return output
 
     def _count(self, call: Call) -> None:
         self.spent += call.cost_usd or 0.0
+        self._dearest = max(self._dearest, call.cost_usd or 0.0)
         self._failures = 0 if call.error is None else self._failures + 1
         if self._failures >= _IN_A_ROW and not self.stopped:
             self.stopped = f"{self._failures} calls failed one after another, the last one: {call.error}"
@@ -160,8 +203,10 @@ def model_of(name: str, base_url: str = "", *, connections: int = CONNECTIONS, *
     base_url: the endpoint, ``$OPENAI_BASE_URL`` if not given; its key is ``$OPENAI_API_KEY``, and may be absent where
     the server asks for none. Raises UnknownName or InputError saying what is missing.
     """
-    config = GenerateConfig(max_connections=connections, attempt_timeout=TIMEOUT, max_retries=RETRIES, **settings)
+    config = GenerateConfig(max_connections=connections, attempt_timeout=TIMEOUT, **settings)
     endpoint = base_url or os.environ.get("OPENAI_BASE_URL", "")
+    if not name.strip():
+        raise UnknownName("the model has no name: openai/gpt-4o, or a bare name at an OpenAI-compatible endpoint")
     try:
         if _is_provider(name.partition("/")[0]) and "/" in name:
             return get_model(name, base_url=base_url or None, config=config, memoize=False)
@@ -176,7 +221,7 @@ def model_of(name: str, base_url: str = "", *, connections: int = CONNECTIONS, *
             api_key=key,
             config=config,
             memoize=False,
-            max_retries=_QUICK_RETRIES,
+            max_retries=0,
         )
     except (UnknownName, InputError):
         raise
@@ -239,10 +284,19 @@ def _reason(error: BaseException, status: int | None) -> str:
     """Why there is no reply, in a few words that can be counted."""
     if status is not None:
         return f"HTTP {status}"
-    kinds = " ".join(type(cause).__name__ for cause in _causes(error))
-    if "Timeout" in kinds:
+    if isinstance(error, json.JSONDecodeError):
+        return "unreadable response"
+    if _is_timeout(error):
         return "timed out"
-    return "not reached" if "Connect" in kinds else type(error).__name__
+    return "not reached" if "Connect" in _kinds(error) else type(error).__name__
+
+
+def _is_timeout(error: BaseException) -> bool:
+    return "Timeout" in _kinds(error)
+
+
+def _kinds(error: BaseException) -> str:
+    return " ".join(type(cause).__name__ for cause in _causes(error))
 
 
 def _short(error: BaseException) -> str:

@@ -3,8 +3,8 @@
 import base64
 import hashlib
 import json
-import mimetypes
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,12 @@ from gamut_analysis.vocabulary import VARIANTS
 
 TASK = "generate"
 _PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".gif")
+_BEGINNINGS = {  # of the files that models take, whatever they are called
+    "image/jpeg": re.compile(rb"\xff\xd8\xff"),
+    "image/png": re.compile(rb"\x89PNG\r\n"),
+    "image/webp": re.compile(rb"RIFF....WEBP", re.DOTALL),
+    "image/gif": re.compile(rb"GIF8[79]a"),
+}
 _PICTURE_TOKENS = 1_000  # of one picture, about; providers count them in ways of their own
 _ANSWER_TOKENS = 800  # of one long-form answer, before any was seen
 
@@ -51,6 +57,8 @@ class Questions:
             raise UnknownName(f"--variant {self.variant!r}: one of {', '.join(VARIANTS)} is needed")
         if self.limit < 0 or self.connections < 1:
             raise UnknownName("--limit needs a whole number of at least 0, --connections one of at least 1")
+        if self.max_tokens is not None and self.max_tokens < 1:
+            raise UnknownName(f"--max-tokens {self.max_tokens}: a whole number of at least 1 is needed")
         if self.images is not None and not self.images.is_dir():
             raise InputError(f"{self.images}: there is no such folder of pictures")
 
@@ -73,9 +81,9 @@ class Ask:
         """What the user's message holds."""
         if self.picture is None:
             return self.question
-        kind = mimetypes.guess_type(self.picture.name)[0] or "image/jpeg"
-        shown = base64.b64encode(self.picture.read_bytes()).decode("ascii")
-        return [ContentText(text=self.question), ContentImage(image=f"data:{kind};base64,{shown}")]
+        content = self.picture.read_bytes()
+        shown = base64.b64encode(content).decode("ascii")
+        return [ContentText(text=self.question), ContentImage(image=f"data:{_kind(content)};base64,{shown}")]
 
     def call_id(self, model: str, settings: dict[str, Any]) -> str:
         """A hash of all that is sent."""
@@ -100,7 +108,7 @@ def generate_answers(order: Questions, watch: Watch | None = None) -> Outcome:
     model = model_of(order.model, order.base_url, connections=order.connections, **settings)
     price = priced(order.model, order.prices, order.max_cost)
     name = order.name or bare(str(model))
-    with Journal(order.folder) as journal:
+    with Journal(order.folder, TASK) as journal:
         caller = Caller(model, journal, price, order.max_cost, None, order.connections, watch.note)
         requests = {ask.question_id: _request(ask, name, str(model), settings) for ask in asks}
         todo = {ask.question_id: ask for ask in asks if not journal.reply_to(requests[ask.question_id].call_id)}
@@ -110,8 +118,10 @@ def generate_answers(order: Questions, watch: Watch | None = None) -> Outcome:
         async def ask(question_id: str) -> str:
             whole = replace(requests[question_id], messages=[("user", todo[question_id].content())])
             call = await caller.call(whole)
+            if call is None or call.error is not None:
+                return ""
             watch.done()
-            return (call.reply or "") if call else ""
+            return call.reply or ""
 
         try:
             if watch.estimate(name, estimate):
@@ -131,8 +141,9 @@ def _asks(order: Questions, rubrics: Rubrics) -> list[Ask]:
     """The questions in the variant that is meant, with their pictures. Raises InputError where pictures are absent."""
     variant = order.variant or ("multimodal" if order.images else "text_only")
     rows = rubrics.questions.filter(variant=variant).select("question_id", "question", "image_id").iter_rows()
+    there = {path.name.casefold(): path for path in order.images.iterdir()} if order.images else {}
     asked = [
-        Ask(question_id, variant, question, _picture(order.images, image_id) if variant == "multimodal" else None)
+        Ask(question_id, variant, question, _picture(there, image_id) if variant == "multimodal" else None)
         for question_id, question, image_id in rows
         if question
     ]
@@ -145,14 +156,22 @@ def _asks(order: Questions, rubrics: Rubrics) -> list[Ask]:
             f"{len(without)} of {len(asked)} questions have no picture ({', '.join(without[:5])}, ...): --images names "
             f"the folder that holds <image_id>.jpg (or {', '.join(_PICTURES[1:])}); --variant text_only asks without"
         )
+    odd = [ask.picture for ask in asked if ask.picture and _kind(ask.picture.read_bytes()) is None]
+    if odd:
+        raise InputError(f"{odd[0]}: no JPEG, PNG, WebP or GIF, so no model takes it ({len(odd)} such)")
     return asked
 
 
-def _picture(folder: Path | None, image_id: str | None) -> Path | None:
-    if folder is None or not image_id:
-        return None
-    candidates = (folder / f"{Path(image_id).name}{suffix}" for suffix in ("", *_PICTURES))
-    return next((path for path in candidates if path.is_file()), None)
+def _picture(there: Mapping[str, Path], image_id: str | None) -> Path | None:
+    """The picture of a question among the files that are there, whatever the case of their names."""
+    name = Path(image_id or "").name.casefold()
+    candidates = (there.get(f"{name}{suffix}") for suffix in ("", *_PICTURES))
+    return next((path for path in candidates if path and path.is_file()), None) if name else None
+
+
+def _kind(content: bytes) -> str | None:
+    """The media type of a picture, by how it begins; null for what is none."""
+    return next((kind for kind, beginning in _BEGINNINGS.items() if beginning.match(content)), None)
 
 
 def _request(ask: Ask, name: str, model: str, settings: dict[str, Any]) -> Request:

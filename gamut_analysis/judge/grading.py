@@ -12,11 +12,11 @@ from functools import lru_cache
 
 from gamut_analysis.errors import InputError
 from gamut_analysis.judge.inputs import Answer
-from gamut_analysis.judge.journal import Call
+from gamut_analysis.judge.journal import GRADING, Call
 from gamut_analysis.judge.parsing import CheckVerdict, Reading, fault_message, read_reply
 from gamut_analysis.judge.protocol import Prompt, grading_message, parted
 
-TASK = "gamut"
+TASK = GRADING
 ATTEMPTS = 3
 Message = tuple[str, str]  # who says it (system, user, assistant), and what
 

@@ -1,6 +1,6 @@
 """What a judge is given: the answers of models, and the rubrics that they are graded against."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,7 @@ from gamut_analysis.vocabulary import VARIANTS, as_variant
 
 KEY = ("model", "variant", "question_id")
 _RUBRIC_FILES = (".yaml", ".yml", ".json", ".jsonl")
+_TABLE_FILES = (".parquet", ".csv", ".tsv")
 _SHOWN = 5
 
 
@@ -72,14 +73,30 @@ def read_rubrics(given: str = "") -> Rubrics:
     path = Path(given)
     if given in ("", datasets.DEFAULT):
         told = {"name": "sample", "title": "answers to the written sample benchmark", "licence": "CC BY 4.0"}
-        return _compiled(load_rubrics([paths.sample() / "questions"]), told)
+        return _compiled(metas_of(), told)
     if path.suffix.lower() in _RUBRIC_FILES or (path.is_dir() and any(path.glob("*.y*ml"))):
         return _compiled(load_rubrics([path]), {"name": path.stem, "title": f"answers to the questions of {path.stem}"})
+    if path.suffix.lower() in _TABLE_FILES:
+        raise InputError(f"{given}: a table; name the folder that holds it, with its checks and questions")
     found = tables.read_all(datasets.database_of(given), ("questions", "checks", "items", "dataset"))
     dataset = found["dataset"].row(0, named=True)
     told = {name: dataset[name] for name in ("name", "title", "benchmark", "licence", "url") if dataset[name]}
     _check_texts(given, found["checks"])
     return Rubrics(found["questions"], found["checks"], found["items"], told)
+
+
+def metas_of(given: Sequence[Path] = ()) -> list[MetaRubric]:
+    """The meta-rubrics of some files or folders, the sample's if none is given.
+
+    Raises InputError for a path that is not there, RubricError for one that holds no valid rubrics.
+    """
+    sample = paths.sample() / "questions"
+    if not given and not sample.is_dir():
+        raise InputError(f"{sample}: the sample is not here; name your own rubrics, or set GAMUT_HOME to a checkout")
+    for path in given:
+        if not path.exists():
+            raise InputError(f"{path}: there is no such file or folder of rubrics")
+    return load_rubrics(given or [sample])
 
 
 def _check_texts(given: str, checks: pl.DataFrame) -> None:
@@ -165,10 +182,15 @@ def matched(answers: Sequence[Answer], rubrics: Rubrics) -> tuple[list[Answer], 
     having = [answer for answer in answers if (answer.variant, answer.question_id) in known]
     without = [answer for answer in answers if (answer.variant, answer.question_id) not in known]
     if not having:
-        asked = sorted({question_id for _, question_id in known})[:_SHOWN]
-        given = sorted({answer.question_id for answer in answers})[:_SHOWN]
+        given = [(answer.variant, answer.question_id) for answer in answers]
         raise InputError(
-            f"no answer belongs to these rubrics: the answers speak of {', '.join(given)}, ...; the rubrics of "
-            f"{', '.join(asked)}, ...; --rubrics names other ones"
+            f"no answer belongs to these rubrics: the answers speak of {_listed(given)}; the rubrics of "
+            f"{_listed(known)}; --rubrics names other ones, --variant the variant of a file that does not say"
         )
     return having, without
+
+
+def _listed(places: Iterable[tuple[str, str]]) -> str:
+    """The first few questions, with their variants."""
+    shown = [f"{question_id} ({variant})" for variant, question_id in sorted(set(places), key=lambda place: place[1])]
+    return ", ".join(shown[:_SHOWN]) + (", ..." if len(shown) > _SHOWN else "")

@@ -1,6 +1,6 @@
 """Every call that was made, in one file that only grows: what was paid for is there before anything else happens.
 
-A run that is stopped, by Ctrl-C or by a power cut, goes on from here; the verdicts are read from here, so that a better
+A run that is stopped, by Ctrl-C or by a crash, goes on from here; the verdicts are read from here, so that a better
 reading of old replies costs nothing.
 """
 
@@ -15,13 +15,15 @@ import msgspec
 from gamut_analysis.errors import GamutError, InputError
 
 NAME = "calls.jsonl"
+GRADING = "gamut"  # the task of a judge, as Inspect knows it
 
 
 class Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One request to a model and what came of it: a reply, or an error and no reply.
 
     ``call_id`` is a hash of all that was sent; ``part``, ``round`` and ``attempt`` say which portion of the checks it
-    was about, how often that portion was begun, and how often the model had been told a fault before.
+    was about, how often that portion was begun, and how often the model had been told a fault before. ``seconds`` is
+    the time of the attempt that counts, without the waits and failed attempts before it.
     """
 
     call_id: str
@@ -60,16 +62,25 @@ _DECODER = msgspec.json.Decoder(Call)
 
 
 class Journal:
-    """The calls of one folder. Only one run at a time may write; a last line that was cut off is dropped."""
+    """The calls of one folder, all of one task. Only one run at a time may write; a torn last line is dropped."""
 
-    def __init__(self, folder: Path) -> None:
-        """Open the folder's journal, or begin one. Raises InputError for a damaged line, GamutError while in use."""
-        folder.mkdir(parents=True, exist_ok=True)
+    def __init__(self, folder: Path, task: str = GRADING) -> None:
+        """Open the folder's journal, or begin one.
+
+        Raises InputError for a damaged line, for calls of another task, or where nothing can be written; GamutError
+        while in use.
+        """
         self.path = folder / NAME
-        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        except OSError as error:
+            raise InputError(
+                f"{folder}: no folder that can be written to ({error.strerror}); --into names another one"
+            ) from error
         try:
             _lock(self._file, self.path)
-            self.calls = list(self._read())
+            self.calls = list(self._read(task))
         except BaseException:
             os.close(self._file)
             raise
@@ -80,8 +91,8 @@ class Journal:
 
     def __exit__(self, kind: type | None, value: BaseException | None, trace: TracebackType | None) -> None:
         if not self.calls:
-            self.path.unlink(missing_ok=True)
-            with contextlib.suppress(OSError):  # other files are there
+            with contextlib.suppress(OSError):  # other files are there, or the system keeps open ones
+                self.path.unlink()
                 self.path.parent.rmdir()
         os.close(self._file)
 
@@ -90,24 +101,34 @@ class Journal:
         return self._replies.get(call_id)
 
     def append(self, call: Call) -> None:
-        """Write one call down, whole or not at all."""
+        """Write one call down, whole or not at all. Raises OSError where the disk takes no more."""
         line = memoryview(_ENCODER.encode(call) + b"\n")
-        while line:
-            line = line[os.write(self._file, line) :]
+        before = os.fstat(self._file).st_size
+        try:
+            while line:
+                line = line[os.write(self._file, line) :]
+        except OSError:
+            os.ftruncate(self._file, before)
+            raise
         self.calls.append(call)
         if call.error is None:
             self._replies[call.call_id] = call
 
-    def _read(self) -> Iterator[Call]:
+    def _read(self, task: str) -> Iterator[Call]:
         content = self.path.read_bytes()
         whole, newline, tail = content.rpartition(b"\n")
         if tail:
             os.ftruncate(self._file, len(whole) + len(newline))
         for number, line in enumerate(whole.split(b"\n") if newline else [], 1):
             try:
-                yield _DECODER.decode(line)
+                call = _DECODER.decode(line)
             except msgspec.DecodeError as error:
                 raise InputError(f"{self.path}:{number}: not a call of this version ({error})") from error
+            if call.task != task:
+                raise InputError(
+                    f"{self.path}: its calls are of the task {call.task!r}, not {task!r}; name another folder (--into)"
+                )
+            yield call
 
 
 def _lock(file: int, path: Path) -> None:

@@ -127,9 +127,12 @@ def _judge(order: Order, model: str, calls: Sequence[Call]) -> Judge:
     if protocol not in names and name in taken:
         if order.name:
             raise UnknownName(f"--name {name!r}: this name is taken by another protocol in {order.folder}")
+        is_other_model = all(call.judge_model != model for call in calls if call.judge == name)
         portion = f", {order.checks_per_call} a call" if order.checks_per_call else ""
         heat = "" if order.temperature is None else f", temperature {order.temperature:g}"
-        name = f"{name} ({prompt.version} {prompt.hash[:8]}{portion}{heat})"
+        told = f"({prompt.version} {prompt.hash[:8]}{portion}{heat})"
+        free = ([model] if is_other_model else []) + [f"{name} {told}", f"{model} {told}"]
+        name = next(name for name in free if name not in taken)
     return Judge(name, model, prompt, order.checks_per_call, order.temperature, order.attempts)
 
 
@@ -164,7 +167,7 @@ def _estimate(order: Order, session: Session, answers: Sequence[Answer], unknown
             "empty: all missing, none is asked",
         ),
         (sum(answer.error is not None for answer in answers), "could not be had: none is asked"),
-        (unknown, "to questions without a rubric: left out"),
+        (unknown, "to questions without a rubric in their variant: left out"),
     )
     done = order.replicates * sum(answer.is_gradable for answer in answers) - len(session.gradings)
     requests = [session.request(portion) for portion in waiting]
@@ -178,5 +181,5 @@ def _outcome(folder: Path, session: Session, made: Sequence[Call], stopped: str)
         if not all(portion.is_done for portion in session.opened(grading, again=False))
     ]
     told = [settled(session.calls.get(grading.key(session.judge.name), ())) for grading in session.gradings]
-    ungraded = sum(check.verdict is None for checks in told for check, _ in checks.values())
-    return came_to(folder, session.judge.name, made, len(left), ungraded, stopped)
+    unread = (check.verdict is None and call.error is None for checks in told for check, call in checks.values())
+    return came_to(folder, session.judge.name, made, len(left), sum(unread), stopped)

@@ -1,6 +1,9 @@
 """The task `gamut` for Inspect: its samples are answers, its scorer is the judge."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import contextlib
+import signal
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -51,8 +54,10 @@ class Session:
         """Grade one answer: all portions side by side, each in its own conversation."""
         grading = self.grading(name)
         own = self.calls.setdefault(grading.key(self.judge.name), [])
-        await collect(*(self._finish(portion, own) for portion in self.opened(grading)))
-        self.graded()
+        begun = self.opened(grading)
+        await collect(*(self._finish(portion, own) for portion in begun))
+        if all(portion.is_done for portion in begun):
+            self.graded()
         return self._score(grading, own)
 
     def opened(self, grading: Grading, again: bool | None = None) -> list[Portion]:
@@ -168,24 +173,26 @@ def asking_task(name: str, questions: Mapping[str, str], ask: Callable[[str], Aw
 
 
 def run_task(task: Task, caller: Caller, folder: Path) -> None:
-    """Let Inspect run a task and keep its log. Ctrl-C ends it after the calls that are under way.
+    """Let Inspect run a task and keep its log. Ctrl-C, or SIGTERM, ends it after the calls that are under way.
 
     Raises GamutError when Inspect cannot run it at all.
     """
     try:
-        logs = inspect_eval(
-            task,
-            model="none/none",
-            model_roles={"judge": caller.model},
-            display="none",
-            log_dir=str(folder / "logs"),
-            log_buffer=_LOG_EVERY,
-            log_realtime=False,
-            log_model_api=False,
-            score_display=False,
-            max_samples=caller.connections,
-            fail_on_error=False,
-        )
+        with _terminated_as_by_ctrl_c():
+            logs = inspect_eval(
+                task,
+                model="none/none",
+                model_roles={"judge": caller.model},
+                display="none",
+                log_dir=str(folder / "logs"),
+                log_buffer=_LOG_EVERY,
+                log_realtime=False,
+                log_model_api=False,
+                log_images=False,
+                score_display=False,
+                max_samples=caller.connections,
+                fail_on_error=False,
+            )
     except KeyboardInterrupt:
         logs = []
     if not logs or logs[0].status == "cancelled":
@@ -193,3 +200,16 @@ def run_task(task: Task, caller: Caller, folder: Path) -> None:
     elif logs[0].status == "error":
         told = logs[0].error.message if logs[0].error else "no reason given"
         raise GamutError(f"Inspect could not run the task: {told}")
+
+
+@contextlib.contextmanager
+def _terminated_as_by_ctrl_c() -> Iterator[None]:
+    """Let SIGTERM do what Ctrl-C does, where signals can be handled at all."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda number, frame: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

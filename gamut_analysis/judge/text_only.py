@@ -15,16 +15,17 @@ from pathlib import Path
 from typing import Any
 
 from gamut_analysis import paths
-from gamut_analysis.errors import InputError
+from gamut_analysis.errors import InputError, UnknownName
 from gamut_analysis.judge.account import Outcome, Watch, came_to, estimated, priced
 from gamut_analysis.judge.calling import CONNECTIONS, Caller, Request, check_reachable, model_of
+from gamut_analysis.judge.inputs import metas_of
 from gamut_analysis.judge.journal import Call, Journal
 from gamut_analysis.judge.prices import tokens
 from gamut_analysis.judge.protocol import Prompt, load_prompt, material
 from gamut_analysis.judge.task import asking_task, run_task
 from gamut_analysis.judge.written import bare, write_file
 from gamut_analysis.readers.delivery import as_text
-from gamut_analysis.rubric import MetaRubric, load_rubrics
+from gamut_analysis.rubric import MetaRubric
 
 TASK = "text-only"
 PROMPT = "text-only-1"
@@ -68,6 +69,10 @@ class Wordings:
     prices: str = ""
     base_url: str = ""
     connections: int = CONNECTIONS
+
+    def __post_init__(self) -> None:
+        if self.limit < 0 or self.connections < 1:
+            raise UnknownName("--limit needs a whole number of at least 0, --connections one of at least 1")
 
     @property
     def folder(self) -> Path:
@@ -121,14 +126,14 @@ def remark(meta: MetaRubric, rewrite: Rewrite) -> str:
 def rewrite_questions(order: Wordings, watch: Watch | None = None) -> Outcome:
     """Have questions rewritten, and leave ``text-only.csv`` for a person to check; only what is missing is asked."""
     watch = watch or Watch()
-    metas = load_rubrics(order.rubrics or [paths.sample() / "questions"])
+    metas = metas_of(order.rubrics)
     metas = metas[: order.limit] if order.limit else metas
     if not metas:
         raise InputError("there is no question in these rubrics")
     model = model_of(order.model, order.base_url, connections=order.connections)
     price = priced(order.model, order.prices, order.max_cost)
     prompt = load_prompt(PROMPT, REPLY_SCHEMA)
-    with Journal(order.folder) as journal:
+    with Journal(order.folder, TASK) as journal:
         caller = Caller(model, journal, price, order.max_cost, prompt.schema, order.connections, watch.note)
         talks = {meta.question_id: _Talk(meta, prompt, str(model)) for meta in metas}
         for talk in talks.values():
@@ -141,7 +146,7 @@ def rewrite_questions(order: Wordings, watch: Watch | None = None) -> Outcome:
             while not talk.is_done:
                 call = await caller.call(talk.request())
                 if call is None or call.error is not None:
-                    break
+                    return ""
                 talk.take(call)
             watch.done()
             return talk.rewrite.question

@@ -12,6 +12,7 @@ from gamut_analysis.judge.grading import settled
 from gamut_analysis.judge.inputs import Answer, Rubrics, read_answers
 from gamut_analysis.judge.journal import Call
 from gamut_analysis.readers.manifest import NAME as MANIFEST
+from gamut_analysis.readers.manifest import load
 
 ANSWERS = "answers.jsonl"
 _KEY = {
@@ -140,8 +141,13 @@ def beside(folder: Path, answers: Sequence[Answer], rubrics: Rubrics) -> list[An
 
 
 def settle(folder: Path, answers: Sequence[Answer], rubrics: Rubrics, simulated: bool) -> None:
-    """Put answers and rubrics into the folder, and a manifest where there is none."""
+    """Put answers and rubrics into the folder, and a manifest where there is none.
+
+    Raises InputError for simulated data beside data that is not called so.
+    """
     folder.mkdir(parents=True, exist_ok=True)
+    if simulated and (folder / MANIFEST).is_file() and not load(folder / MANIFEST).dataset.get("simulated"):
+        raise InputError(f"{folder} holds data that is not simulated; put simulated data into another folder (--into)")
     variants = sorted({answer.variant for answer in answers})
     for table in _RUBRICS:
         frame: pl.DataFrame = getattr(rubrics, table)
