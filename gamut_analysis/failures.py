@@ -607,7 +607,7 @@ def _by_series(
     frame: pl.DataFrame, keys: list[str], analyse: Callable[[pl.DataFrame], pl.DataFrame], order: list[str]
 ) -> pl.DataFrame:
     """Analyse each judge and variant apart, which keeps the matrices small, and sort what comes out."""
-    parts = [analyse(part) for part in frame.partition_by("judge", "variant")]
+    parts = [analyse(part) for part in frame.partition_by("judge", "variant") or [frame]]
     return pl.concat(parts).sort(*keys, *order, nulls_last=True)
 
 

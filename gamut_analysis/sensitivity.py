@@ -22,11 +22,11 @@ from gamut_analysis.intervals import (
     REPLICATES,
     SEED,
     cluster_codes,
+    clusters_of,
     few_clusters_warning,
     mean_intervals,
     no_interval_reason,
     percentile_interval,
-    question_clusters,
     resample_counts,
     resample_means,
     wilson_interval,
@@ -473,7 +473,7 @@ def uncertainty_sources(
         answers.question_scores(_scoring(row, scoring), split) for row in settings.select(SETTINGS).iter_rows()
     ]
     default = answers.question_scores(scoring, split)
-    clusters = _clusters(answers.questions, questions)
+    clusters = clusters_of(questions, answers.questions)
     resamples = resample_counts(len(default), replicates=replicates, seed=seed, clusters=clusters)
     blocks = np.array_split(resamples, len(specified))
     draws = {
@@ -508,7 +508,7 @@ def empty_tier_readings(
     answers = _answers(counts, scoring, judge, variant, models)
     scores = [answers.question_scores(scoring, split) for split in READINGS]
     cells = answers.cells
-    clusters = _clusters(answers.questions, questions)
+    clusters = clusters_of(questions, answers.questions)
     table = mean_intervals(scores[1] - scores[0], clusters=clusters, level=level)
     with np.errstate(invalid="ignore"):
         affected = 1 - cells.questions[:, -1] / cells.n if cells.n else np.full(len(cells.models), np.nan)
@@ -597,13 +597,6 @@ def _codes(values: pl.Series, names: list[str]) -> np.ndarray:
 
 def _names(names: list[str], codes: np.ndarray) -> pl.Series:
     return pl.Series(names, dtype=pl.String)[codes]
-
-
-def _clusters(question_ids: list[str], questions: pl.DataFrame | None) -> np.ndarray | None:
-    """The cluster of each question, None when every question stands alone."""
-    if questions is None or "cluster" not in questions.columns:
-        return None
-    return question_clusters(questions, question_ids)
 
 
 def _axes(

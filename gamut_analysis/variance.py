@@ -726,10 +726,10 @@ def _sum_up(wide: pl.DataFrame, judges: list[str], by: Sequence[str], questions:
     values = wide.select(judges).to_numpy().reshape(len(wide), len(judges))
     full = ~np.isnan(values).any(axis=1)
     cell, values = cell[full], values[full]
-    products = (values[:, :, None] * values[:, None, :]).reshape(len(values), -1)
+    products = (values[:, :, None] * values[:, None, :]).reshape(len(values), len(judges) ** 2)
     columns = np.column_stack([np.ones(len(values)), values, products])
     flat = np.stack([np.bincount(cell, column, minlength=shape[0] * shape[1]) for column in columns.T])
-    flat = flat.reshape(-1, *shape)
+    flat = flat.reshape(columns.shape[1], *shape)
     return _Sums(groups, flat, flat[0].sum(axis=1).astype(np.int64), (flat[0] > 0).sum(axis=1))
 
 

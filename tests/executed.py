@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,16 @@ from unittest.mock import patch
 
 import nbformat
 import pytest
+import vl_convert
 from nbformat.v4 import new_output
 
-from gamut_analysis import datasets, paths, rubric, simulate
-from gamut_analysis.display import CAPTION
+from gamut_analysis import datasets, page, paths, rubric, simulate
+from gamut_analysis.display import CAPTION, CHART, NUMBERS
 from gamut_analysis.study import Study
 
+# What a number or a name looks like that was never made into words.
+ODD = re.compile(r"(?<![\w.\-/])(nan|NaN|None(?!\s+of)|inf|Infinity)(?![\w\-])")
+MARK = re.compile(r'aria-roledescription="(circle|rect mark|text mark|rule mark|bar|point|tick|line mark|area mark)"')
 REAL = ("summhay", "kqa", "realsumm")
 WORLDS = ("sample", "paper", "bare_database", *REAL)
 MANIFESTS = Path(__file__).parent / "real"
@@ -96,3 +101,25 @@ def shown_in(notebook: nbformat.NotebookNode) -> list[Any]:
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     told = [(output, output.get("metadata", {}).get("gamut", {})) for output in outputs]
     return [output for output, about in told if about and about["kind"] != CAPTION]
+
+
+def faults(notebook: nbformat.NotebookNode) -> list[str]:
+    """What a reader would stumble over: complaints, empty charts and tables, numbers that are not words yet."""
+    found = [str(complaint) for complaint in page.complaints(notebook)]
+    for shown in shown_in(notebook):
+        name = shown.metadata.gamut.name
+        texts = [_words(shown)]
+        if CHART in shown.data:
+            drawn = vl_convert.vegalite_to_svg(shown.data[CHART], vl_version=page.VEGALITE)
+            texts += re.findall(r"<text[^>]*>([^<]*)", drawn)
+            found += [] if MARK.search(drawn) else [f"{name}: no mark is drawn"]
+        if shown.metadata.gamut.kind == "table" and not shown.data[NUMBERS]["rows"]:
+            found.append(f"{name}: a table without rows")
+        found += [f"{name}: {odd[0]} in {text[:80]!r}" for text in texts if (odd := ODD.search(text))]
+    return found
+
+
+def _words(shown: Any) -> str:
+    """What a reader of an exhibit reads."""
+    html = re.sub(r"<style>.*?</style>", "", shown.data.get("text/html", ""), flags=re.DOTALL)
+    return " ".join([shown.data["text/plain"], re.sub("<[^>]*>", " ", html), shown.metadata.gamut.get("caption", "")])

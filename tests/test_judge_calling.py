@@ -56,6 +56,17 @@ def test_the_key_of_the_environment_is_sent(monkeypatch):
     assert model_of("m", "http://127.0.0.1:9/v1").api.client.api_key == "none"
 
 
+def test_a_key_in_a_file_of_the_folder_is_found(monkeypatch, tmp_path):
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.setenv(name, "")  # so that what is read here is forgotten afterwards
+        monkeypatch.delenv(name)
+    (tmp_path / ".env").write_text("OPENAI_API_KEY=from-file\nOPENAI_BASE_URL=http://127.0.0.1:9/v1\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert model_of("m").api.client.api_key == "from-file"
+    monkeypatch.setenv("OPENAI_API_KEY", "exported")
+    assert model_of("m").api.client.api_key == "exported"
+
+
 def test_the_schema_is_sent_where_there_is_one(request_of, tmp_path):
     with serve() as server:
         called(request_of, tmp_path / "with", server.url, schema=REPLY_SCHEMA)

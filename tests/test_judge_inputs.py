@@ -60,6 +60,13 @@ def test_a_line_that_is_no_json_is_named(tmp_path):
         read_answers(path)
 
 
+def test_a_manifest_beside_the_file_tells_of_its_columns(tmp_path):
+    path = write(tmp_path / "ours.jsonl", [{"task": "q1", "text": "The Nile.", "system": "m"}])
+    manifest = '[answers]\ncolumns = { question_id = "task", answer = "text", model = "system" }\n'
+    (tmp_path / "gamut.toml").write_text(manifest + 'constants = { variant = "text_only" }\n', "utf-8")
+    assert read_answers(path) == [Answer("m", "text_only", "q1", "The Nile.")]
+
+
 def test_equal_rows_are_one_answer(tmp_path):
     assert len(read_answers(write(tmp_path / "a.jsonl", [ROW, ROW]))) == 1
 

@@ -161,9 +161,14 @@ def gain_parts(study: Study) -> pl.DataFrame:
     return parts.join(study.models.select("model", "name"), on="model")
 
 
-def field(study: Study, board: pl.DataFrame) -> Figure:
+UNSCORED = "No answer was graded in full, so there is no score to show."
+
+
+def field(study: Study, board: pl.DataFrame) -> Figure | Text:
     """Every model's score with its interval, tied groups as letters, published scores beside ours."""
     scored = board.drop_nulls("estimate")
+    if scored.is_empty():
+        return cannot("field", UNSCORED)
     focus = study.model_name if study.model else None
     has_published = scored["published"].null_count() < scored.height
     chart = linked(dots.field(scored, focus=focus, reference="published" if has_published else None), model="name")

@@ -389,6 +389,8 @@ def agreement_by(study: Study, by: str) -> Figure | Text:
     if rows.is_empty() or rows.filter(by=by).is_empty():
         return cannot(name, f"This data has no {by}s.")
     shown = _labelled(rows.filter(pl.col("coefficient").is_in(list(_SHOWN)), by=by))
+    if shown["estimate"].null_count() == shown.height:
+        return cannot(name, "No check has a verdict of two judges, or all verdicts are the same.")
     alpha = shown.filter(coefficient="alpha_ordinal").sort("estimate", descending=True, nulls_last=True)
     order = alpha["group"].to_list()
     title = (
@@ -481,10 +483,12 @@ def answer(study: Study, boards: pl.DataFrame, gaps: pl.DataFrame) -> Text:
         else "**The judges disagree on the first place ({first}).** "
     )
     template += (
-        "Their rankings agree with Kendall tau from {low:number.3} to {high:number.3}; the level differs more than "
+        "How far their rankings agree is not defined: there is no order of models in them. "
+        if values["low"] is None
+        else "Their rankings agree with Kendall tau from {low:number.3} to {high:number.3}; the level differs more than "
         "the order: "
-        "{lenient} scores {gap:interval} points above the others on the same answers."
     )
+    template += "{lenient} scores {gap:interval} points above the others on the same answers."
     return Text("answer", template, values)
 
 

@@ -183,9 +183,9 @@ def answer(study: Study, grid: pl.DataFrame, weights: pl.DataFrame, flips: pl.Da
     first = _first(study)
     values: dict[str, Any] = {
         "constants": _whose(study),
-        "holds": grid.filter(first_name=first).height,
+        "holds": grid.filter(pl.col("first_name") == pl.lit(first)).height if first else 0,
         "settings": grid.height,
-        "weighted": weights.filter(first_name=first).height,
+        "weighted": weights.filter(pl.col("first_name") == pl.lit(first)).height if first else 0,
         "weights": weights.height,
         "turned": turning.select("leader", "other").unique().height,
         "pairs": flips.select("leader", "other").unique().height,
@@ -428,8 +428,12 @@ def order_note(study: Study, grid: pl.DataFrame) -> Text | None:
     if grid.is_empty():
         return None
     models = len(compared(study))
+    known = grid["tau"].drop_nulls()
+    if known.is_empty():
+        reason = "All scores are equal under these constants, so there is no order that could change."
+        return cannot("pairs-turned-text", reason)
     values = {
-        "tau": float(grid.select(pl.col("tau").min()).item()),
+        "tau": float(known.min()),  # type: ignore[arg-type]
         "same": grid.filter(pl.col("discordant") == 0).height,
         "settings": grid.height,
         "middle": float(grid.select(pl.col("discordant").median()).item()),
@@ -505,7 +509,9 @@ def spread_figure(study: Study, spreads: pl.DataFrame) -> Figure | Text:
 def _wider(spreads: pl.DataFrame) -> int:
     """How many models' scores spread more over constants than over questions."""
     wide = _by_source(spreads, "standard_deviation")
-    return wide.filter(pl.col("specification") > pl.col("sampling")).height if "specification" in wide.columns else 0
+    if not {"specification", "sampling"} <= set(wide.columns):
+        return 0
+    return wide.filter(pl.col("specification") > pl.col("sampling")).height
 
 
 def _by_source(spreads: pl.DataFrame, value: str) -> pl.DataFrame:

@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import anyio
+from dotenv import find_dotenv, load_dotenv
 from inspect_ai.model import (
     ChatMessage,
     ChatMessageAssistant,
@@ -201,8 +202,10 @@ def model_of(name: str, base_url: str = "", *, connections: int = CONNECTIONS, *
     """A model by Inspect's name (``openai/gpt-4o``), or by its bare name at any OpenAI-compatible endpoint.
 
     base_url: the endpoint, ``$OPENAI_BASE_URL`` if not given; its key is ``$OPENAI_API_KEY``, and may be absent where
-    the server asks for none. Raises UnknownName or InputError saying what is missing.
+    the server asks for none. Both may stand in a ``.env`` of the current folder or one above it, as Inspect has it.
+    Raises UnknownName or InputError saying what is missing.
     """
+    load_dotenv(find_dotenv(usecwd=True))
     config = GenerateConfig(max_connections=connections, attempt_timeout=TIMEOUT, **settings)
     endpoint = base_url or os.environ.get("OPENAI_BASE_URL", "")
     if not name.strip():

@@ -93,8 +93,13 @@ def read_folder(folder: Path, manifest: Path | None = None, progress: Progress |
 
 
 def read_table(path: Path, table: str, constants: Mapping[str, str]) -> tuple[pl.DataFrame, tuple[Reject, ...]]:
-    """One file as one table under our names, and what of it could not be used; constants fill in what it lacks."""
-    spec = TableSpec(constants={name: value for name, value in constants.items() if value})
+    """One file as one table under our names, and what of it could not be used; constants fill in what it lacks.
+
+    A ``gamut.toml`` beside the file tells of it as it does in a folder of verdicts.
+    """
+    told = find(path.parent, None).spec(table)
+    given = {name: value for name, value in constants.items() if value}
+    spec = TableSpec(columns=told.columns, constants={**given, **told.constants})
     piece = _read_file(path.parent, path, table, spec, 1, NEEDED[table])
     empty = pl.DataFrame(schema=delivered_schema(table) | {BASE: pl.String})
     return pl.concat([empty, *(frame for _, frame in piece.frames)], how="diagonal"), piece.rejects
