@@ -485,8 +485,8 @@ def answer(study: Study, boards: pl.DataFrame, gaps: pl.DataFrame) -> Text:
     template += (
         "How far their rankings agree is not defined: there is no order of models in them. "
         if values["low"] is None
-        else "Their rankings agree with Kendall tau from {low:number.3} to {high:number.3}; the level differs more than "
-        "the order: "
+        else "Their rankings agree with Kendall tau from {low:number.3} to {high:number.3}; the level differs more "
+        "than the order: "
     )
     template += "{lenient} scores {gap:interval} points above the others on the same answers."
     return Text("answer", template, values)
