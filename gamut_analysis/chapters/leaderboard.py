@@ -5,6 +5,7 @@ from typing import Any
 import polars as pl
 
 from gamut_analysis.chapters.common import (
+    UNSCORED,
     board,
     cannot,
     captioned,
@@ -334,10 +335,12 @@ def close_pairs_text(pairs: pl.DataFrame) -> Text | None:
     return Text("close-pairs-text", template, values)
 
 
-def tier_profile(study: Study, board: pl.DataFrame) -> Figure:
+def tier_profile(study: Study, board: pl.DataFrame) -> Figure | Text:
     """Tier scores of every model."""
     profile = tier_scores(study).drop_nulls("estimate")
     order = board.drop_nulls("estimate")["name"].to_list()
+    if profile.is_empty():
+        return cannot("tiers", UNSCORED)
     falling = _falling(profile)
     title = f"{format_percent(falling, 0)} % of the models do better on Answer-Critical checks than on Context"
     alt_text = "Tier scores of every model, from Answer-Critical to Context."
@@ -450,9 +453,11 @@ def spread_text(study: Study) -> Text:
     return Text("spread-text", template + " The median model is below zero on {negative:percent} % of them.", values)
 
 
-def spread(study: Study, board: pl.DataFrame) -> Figure:
+def spread(study: Study, board: pl.DataFrame) -> Figure | Text:
     """How question scores spread around their mean, and how many are below zero."""
     quantiles = question_spread(study)
+    if quantiles.is_empty():
+        return cannot("spread", UNSCORED)
     order = board.drop_nulls("estimate")["name"].to_list()
     worst = quantiles.sort("negative", descending=True).row(0, named=True)
     title = f"Up to {format_percent(worst['negative'], 0)} % of the questions score below zero ({worst['name']})"

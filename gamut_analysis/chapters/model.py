@@ -9,6 +9,7 @@ from gamut_analysis import failures
 from gamut_analysis.chapters.common import (
     ESTIMATE,
     SAMPLING,
+    UNSCORED,
     cannot,
     captioned,
     domain_scores,
@@ -207,9 +208,10 @@ def picture_costs(study: Study, gains: pl.DataFrame) -> Text:
 
 def judges_on_it(study: Study, by_judge: pl.DataFrame) -> Text:
     """How far the judges' scores of the model lie apart."""
-    rows = by_judge.drop_nulls("estimate").sort("estimate")
+    rows = by_judge.drop_nulls("estimate").sort("estimate") if by_judge.height else by_judge
     if rows.height < 2:
-        return Text("judges", "One judge alone has graded this model in full, so there is nothing to compare.", {})
+        told = "One judge alone" if rows.height else "No judge"
+        return cannot("judges", f"{told} has graded this model in full, so there is nothing to compare.")
     low, high = rows.row(0, named=True), rows.row(-1, named=True)
     values = {
         "strict": low["judge"],
@@ -414,9 +416,11 @@ def beside_published(study: Study, board: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def verdict_shares(study: Study, board: pl.DataFrame) -> Figure:
+def verdict_shares(study: Study, board: pl.DataFrame) -> Figure | Text:
     """How every model's checks are graded, as parts of a whole."""
     graded = shares(study).drop_nulls("share")
+    if graded.is_empty():
+        return cannot("verdict-shares", "No check was graded, so there are no shares to show.")
     order = board["name"].to_list()
     missing = graded.filter(pl.col("verdict") == "missing")["share"]
     contradicts = graded.filter(pl.col("verdict") == "contradicts")["share"]
@@ -442,9 +446,11 @@ def verdict_shares(study: Study, board: pl.DataFrame) -> Figure:
     )
 
 
-def strips(study: Study, board: pl.DataFrame) -> Figure:
+def strips(study: Study, board: pl.DataFrame) -> Figure | Text:
     """The model's numbers, each on a strip of its own among the field."""
     shown = measures(study, board).drop_nulls("value")
+    if shown.is_empty():
+        return cannot("strips", UNSCORED)
     own = shown.filter("is_focus")
     alt_text = "; ".join(f"{row['measure']} {format_points(row['value'])}" for row in own.to_dicts())
     caption = captioned(
@@ -481,8 +487,10 @@ def strips_text(study: Study, board: pl.DataFrame) -> Text | None:
     return Text("strips-text", template, values)
 
 
-def waterfall(study: Study, losses: pl.DataFrame) -> Figure:
+def waterfall(study: Study, losses: pl.DataFrame) -> Figure | Text:
     """From 100 points down to the score."""
+    if losses.is_empty():
+        return cannot("where-points-go", UNSCORED)
     score = 1 - float(losses["estimate"].sum())
     largest = losses.sort("estimate", descending=True).row(0, named=True)
     title = (
