@@ -417,8 +417,9 @@ def openings_text(study: Study, openings: pl.DataFrame) -> Text:
     for place, (kind, row) in enumerate(rows.items()):
         share = f"share{place}"
         values |= {f"openings{place}": row["openings"], share: row if row["low"] is not None else row["estimate"]}
-        told.append(f"{{openings{place}:count}} of {kind} ({_shown_share(share, row)})")
-    template = "{n:count} questions have so many different openings, and the {top:count} commonest so large a share: "
+        covered = _shown_share(share, row) if place else f"the {{top:count}} commonest cover {_shown_share(share, row)}"
+        told.append(f"{{openings{place}:count}} of {kind} ({covered})")
+    template = "{n:count} questions have this many different openings: "
     return Text("opening-coverage-text", template + format_names(told) + ".", values)
 
 

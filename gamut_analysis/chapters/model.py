@@ -30,6 +30,7 @@ from gamut_analysis.display import (
     Table,
     Text,
     count,
+    format_count,
     format_names,
     format_points,
     format_ranks,
@@ -195,13 +196,11 @@ def picture_costs(study: Study, gains: pl.DataFrame) -> Text:
         why = ": {reason}." if reasons else "."
         return Text("picture", "What the picture costs cannot be told" + why, {"reason": next(iter(reasons), None)})
     values = dict(parts)
-    word = "gains" if matched > 0 else "loses"
     template = (
-        f"Asked in words, with the subject named, the model {word} **{{matched:interval}} points** on the same "
-        f"questions and "
-        "checks. The plain difference of the two scores is {naive:interval}: {dropped_checks:interval} of it come "
-        "from leaving out "
-        "the checks that name the subject, {question_set:interval} from questions that only one variant has."
+        "Asked in words, with the subject named, the model's score changes by **{matched:+interval} points** on the "
+        "same questions and checks. The plain difference of the two scores is {naive:+interval}: "
+        "{dropped_checks:+interval} of it come from leaving out the checks that name the subject, "
+        "{question_set:+interval} from questions that only one variant has."
     )
     return Text("picture", template, values)
 
@@ -493,14 +492,13 @@ def waterfall(study: Study, losses: pl.DataFrame) -> Figure | Text:
         return cannot("where-points-go", UNSCORED)
     score = 1 - float(losses["estimate"].sum())
     largest = losses.sort("estimate", descending=True).row(0, named=True)
-    title = (
-        f"From 100 points to {format_points(score)}: the largest part is {format_points(largest['estimate'])} points"
-    )
+    part = f"{VERDICT_LABELS[str(largest['verdict'])]}, {TIER_LABELS[str(largest['tier'])]}"
+    title = f"From 100 points to {format_points(score)}: {part} takes most, {format_points(largest['estimate'])}"
     chart = titled(study, parts.waterfall(losses, score=score), title, view_of(study))
     caption = captioned(
         study,
         f"Points lost by tier and verdict; they add up to {format_points(1 - score)}, which is 100 less the score. "
-        f"n = {losses['n'][0]} questions.",
+        f"n = {format_count(losses['n'][0])} questions.",
     )
     return Figure("where-points-go", chart, caption, caption, losses)
 
@@ -564,7 +562,7 @@ def verdict_shares_text(study: Study) -> Text | None:
     return Text("verdict-shares-text", told + ".", values)
 
 
-def neighbours_table(study: Study, neighbours: pl.DataFrame) -> Table:
+def neighbours_table(study: Study, neighbours: pl.DataFrame) -> Table | Text:
     """The neighbours in the ranking and whether the difference is more than noise."""
     columns = {
         "name": text("Neighbour"),
@@ -573,10 +571,12 @@ def neighbours_table(study: Study, neighbours: pl.DataFrame) -> Table:
         "p_adjusted": p_value("p, corrected"),
         "verdict": text("It is", reason="reason"),
     }
+    if neighbours.is_empty():
+        return cannot("neighbours", "No other model has a score, so there is no neighbour to compare with.")
     caption = (
-        "Paired differences on the questions that both have, from the best neighbour down; p by sign-flip "
-        "permutation, corrected "
-        "for all pairs of models. 'behind' means that this model is behind the neighbour."
+        "Paired differences on the questions that both have, from the best neighbour down. The interval is that of "
+        "the pair alone; p is by sign-flip permutation and corrected for all pairs of models, so a pair may not be "
+        "told apart although its interval leaves zero out. 'behind' means that this model is behind the neighbour."
     )
     return Table("neighbours", neighbours, columns, caption)
 
@@ -606,7 +606,7 @@ def _against(study: Study, name: str, chart, title: str, frame: pl.DataFrame, un
         study,
         f"Dot: this model with its 95 % interval; grey tick: median of the other models; hollow: fewer than {SMALL} "
         f"{unit}.",
-        *([_CUT] if frame.select(pl.max_horizontal(-pl.col("low"), "high").max()).item() > 1 else []),
+        *([_CUT] if (frame.select(pl.max_horizontal(-pl.col("low"), "high").max()).item() or 0) > 1 else []),
     )
     return Figure(name, titled(study, chart, title, view_of(study)), caption, title, frame)
 
