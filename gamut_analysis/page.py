@@ -10,18 +10,15 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from functools import cache
 from html import escape, unescape
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 import mistune
 import nbformat
-import polars as pl
 from nbconvert.exporters.templateexporter import TemplateExporter
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
@@ -30,8 +27,8 @@ from pygments.lexers import PythonLexer
 from gamut_analysis import paths
 from gamut_analysis.charts.links import links_of
 from gamut_analysis.charts.theme import DARK
-from gamut_analysis.display import CAPTION, CHART, LAB_STYLE, NUMBERS, Table, format_number, table_html
-from gamut_analysis.errors import NotebookError, UnknownName
+from gamut_analysis.display import CAPTION, CHART, LAB_STYLE, NUMBERS, format_number
+from gamut_analysis.errors import NotebookError
 from gamut_analysis.live import COMPONENTS, LIVE
 
 VEGALITE = "6.4"
@@ -76,39 +73,6 @@ def _render(notebook: nbformat.NotebookNode, page: "Page") -> str:
     )
     html, _ = exporter.from_notebook_node(notebook, resources={"page": page})
     return html
-
-
-def index(*, title: str, table: Table, links: Mapping[str, str]) -> str:
-    """A page with one table whose rows lead to other pages; ``links``: address by what stands first in the row."""
-    key, column = next(iter(table.specs.items()))
-    heads = table.frame[key].to_list()
-    if missing := [head for head in heads if head not in links]:
-        raise UnknownName(f"index {title!r}: no address for {', '.join(map(repr, missing))}")
-    frame = table.frame.with_columns(pl.Series("address", [links[head] for head in heads], pl.String))
-    linked = replace(table, frame=frame, columns={**table.columns, key: replace(column, link="address")})
-    return to_html(_leaf(table_html(linked)), title=title)
-
-
-def gallery(title: str, figures: Iterable[tuple[str, str, str]]) -> str:
-    """A page that shows the figures beside it; each has a file name without its ending, a caption and an alt text."""
-    shown = "".join(_exhibit(stem, caption, alt) for stem, caption, alt in figures)
-    return _render(_leaf(shown), Page(title, None, pictures="'self' file: data:"))
-
-
-def _exhibit(stem: str, caption: str, alt: str) -> str:
-    """A drawn figure with the files that hold it."""
-    address, name = escape(quote(stem)), escape(stem)
-    files = " ".join(f'<a href="{address}.{kind}">{kind.upper()}</a>' for kind in ("svg", "pdf", "png"))
-    return (
-        f'<figure class="gamut-figure" id="{name}"><img src="{address}.svg" alt="{escape(alt)}">'
-        f"<figcaption>{escape(caption)} {name}: {files}</figcaption></figure>\n"
-    )
-
-
-def _leaf(html: str) -> nbformat.NotebookNode:
-    """A notebook that holds one finished piece of a page."""
-    output = nbformat.v4.new_output("display_data", data={"text/html": html})
-    return nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(outputs=[output])])
 
 
 def numbers(notebook: nbformat.NotebookNode) -> dict[str, Any]:
@@ -159,10 +123,9 @@ def _band(band: Mapping[str, Any]) -> Band:
 class Page:
     """What the template asks for, cell by cell; it gathers headings, and what scripts the page needs."""
 
-    def __init__(self, title: str, band: Band | None, pictures: str = "data:") -> None:
+    def __init__(self, title: str, band: Band | None) -> None:
         self.title = title
         self.band = band
-        self.pictures = pictures
         self.headings: list[Heading] = []
         self.has_code = False
         self.has_charts = False
@@ -182,7 +145,7 @@ class Page:
         """What the page may do: run its own scripts, and nothing else."""
         hashes = " ".join(f"'sha256-{_sha256(script)}'" for script in (self.script, *self.scripts()))
         return (
-            f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src {self.pictures}; "
+            f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
             "base-uri 'none'; form-action 'none'"
         )
 

@@ -26,7 +26,7 @@ from gamut_analysis.display import (
     points,
     text,
 )
-from gamut_analysis.errors import NotebookError, UnknownName
+from gamut_analysis.errors import NotebookError
 
 BAND = {
     "text": "SIMULATED: no model was asked.",
@@ -240,22 +240,6 @@ def test_numbers_are_collected_raw_by_name():
     assert found["dots"]["rows"][1] == {"model": "model-01", "x": 1.0}
     with pytest.raises(NotebookError, match="'headline' is taken"):
         page.numbers(notebook(cell(Text("headline", "x", {}))))
-
-
-def test_an_index_leads_to_every_row_and_refuses_a_row_without_an_address():
-    board = Table("board", pl.DataFrame({"model": ["a b", "c"], "n": [1, 2]}), {"model": "Model", "n": "Questions"})
-    shown = page.index(title="Reports", table=board, links={"a b": "a b/a b.html", "c": "c/c.html"})
-    assert '<a href="a%20b/a%20b.html">a b</a>' in shown
-    assert "<h1>Reports</h1>" in shown
-    with pytest.raises(UnknownName, match="'c'"):
-        page.index(title="Reports", table=board, links={"a b": "x.html"})
-
-
-def test_a_gallery_shows_the_files_beside_it():
-    shown = page.gallery("Figures", [("01-dots", "A & B", 'the "dots"')])
-    assert '<img src="01-dots.svg" alt="the &quot;dots&quot;">' in shown
-    assert all(f'href="01-dots.{kind}"' in shown for kind in ("svg", "png", "pdf"))
-    assert "A &amp; B" in shown
 
 
 # In a browser, without a network
