@@ -33,6 +33,7 @@ from gamut_analysis.vocabulary import VARIANT_LABELS, VARIANTS
 
 PLACEHOLDER = "Simulated question "  # what the simulator of the paper world writes in place of a question
 OPENINGS = {"first_word": "1 word", "first_two_words": "2 words", "first_three_words": "3 words"}
+_OPENS = {"first_word": "first words", "first_two_words": "first two words", "first_three_words": "first three words"}
 MEASURES = {
     "distinct_1": "Different words, of all words",
     "distinct_2": "Different pairs of words, of all pairs",
@@ -411,16 +412,14 @@ def openings_text(study: Study, openings: pl.DataFrame) -> Text:
     """How many different openings there are, and what the commonest cover."""
     if openings.is_empty():
         return cannot("opening-coverage-text", no_texts(study))
-    rows = {kind: diversity.top_share(openings[column], seed=study.seed) for column, kind in OPENINGS.items()}
     values: dict[str, Any] = {"top": diversity.TOP, "n": openings.height}
     told = []
-    for place, (kind, row) in enumerate(rows.items()):
-        share = f"share{place}"
-        values |= {f"openings{place}": row["openings"], share: row if row["low"] is not None else row["estimate"]}
-        covered = _shown_share(share, row) if place else f"the {{top:count}} commonest cover {_shown_share(share, row)}"
-        told.append(f"{{openings{place}:count}} of {kind} ({covered})")
-    template = "{n:count} questions have this many different openings: "
-    return Text("opening-coverage-text", template + format_names(told) + ".", values)
+    for place, (column, kind) in enumerate(_OPENS.items()):
+        row = diversity.top_share(openings[column], seed=study.seed)
+        values |= {f"openings{place}": row["openings"], f"share{place}": row if row["low"] else row["estimate"]}
+        told.append(f"{{openings{place}:count}} different {kind} ({_shown_share(f'share{place}', row)})")
+    template = "{n:count} questions open with " + format_names(told)
+    return Text("opening-coverage-text", template + "; in brackets what the {top:count} commonest cover.", values)
 
 
 # --- words ------------------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from gamut_analysis.chapters.common import (
     titled,
     view_of,
 )
+from gamut_analysis.chapters.model import comparable
 from gamut_analysis.charts import grids
 from gamut_analysis.charts.links import linked
 from gamut_analysis.display import (
@@ -304,6 +305,7 @@ def pairs_text(pairs: pl.DataFrame) -> Text:
 
 def close_pairs(study: Study, pairs: pl.DataFrame) -> Table | Text:
     """The pairs that are not told apart, the widest gap first: gaps on the leaderboard that are noise."""
+    pairs = comparable(pairs)
     near = pairs.filter(verdict="not told apart").sort("estimate", descending=True)
     if near.is_empty():
         none = pairs.drop_nulls("verdict").is_empty()
@@ -315,14 +317,16 @@ def close_pairs(study: Study, pairs: pl.DataFrame) -> Table | Text:
         "n": count("Questions"),
         "p_adjusted": p_value("p, corrected"),
     }
-    return Table(
-        "close-pairs", near, columns, "Pairs that this many questions do not tell apart, the widest gap first."
+    caption = (
+        "Pairs that this many questions do not tell apart, the widest gap first. The interval is that of the pair "
+        "alone; p is corrected for all pairs, so an interval may leave zero out."
     )
+    return Table("close-pairs", near, columns, captioned(study, caption))
 
 
 def close_pairs_text(pairs: pl.DataFrame) -> Text | None:
     """How many of the pairs that are not told apart would be, if nobody had looked at the others."""
-    near = pairs.filter(verdict="not told apart").drop_nulls(["low", "high"])
+    near = comparable(pairs).filter(verdict="not told apart").drop_nulls(["low", "high"])
     if near.is_empty():
         return None
     values = {"n": near.height, "alone": near.filter((pl.col("low") > 0) | (pl.col("high") < 0)).height}
@@ -406,11 +410,11 @@ def domain_grid(study: Study, board: pl.DataFrame) -> Figure | Text:
     )
 
 
-def domains_text(study: Study) -> Text:
+def domains_text(study: Study) -> Text | None:
     """Whether one model is first in every domain."""
     cells = domain_scores(study)
     if cells.is_empty():
-        return cannot("domains-text", "The questions of this data have no domain.")
+        return None
     firsts = cells.sort("score", descending=True).group_by("domain", maintain_order=True).first()
     tally = firsts.group_by("name", maintain_order=True).len().sort("len", "name", descending=[True, False])
     means = cells.group_by("domain").agg(pl.col("score").mean())["score"].to_numpy()

@@ -47,8 +47,10 @@ from gamut_analysis.vocabulary import ROLE_LABELS, TIER_LABELS, TIERS, VARIANT_L
 __all__ = ["explorer", "field"]
 
 NEIGHBOURS = 3
-_CUT = "Intervals are drawn as far as the scale of scores goes."
 SMALL = 30  # questions below which a part of the data is marked as small
+FEWEST = 6  # with five questions no pattern of signs has a p below 2 / 2**5, which is 0.0625
+TOO_FEW = f"fewer than {FEWEST} questions or images are too few to compare"
+_CUT = "Intervals are drawn as far as the scale of scores goes."
 
 
 def headline(study: Study, board: pl.DataFrame, ratios: pl.DataFrame) -> Text:
@@ -148,11 +150,13 @@ def _verdict_noun(verdict: str) -> str:
     return {"partially_meets": "partial answers", "missing": "omission", "contradicts": "contradiction"}[verdict]
 
 
-def against_the_field(study: Study, neighbours: pl.DataFrame) -> Text:
+def against_the_field(study: Study, neighbours: pl.DataFrame) -> Text | None:
     """Which neighbours the model is told apart from, and which not."""
+    if neighbours.is_empty():
+        return None
     tested = neighbours.drop_nulls("verdict")
     if tested.is_empty():
-        reason = next(iter(neighbours["reason"].drop_nulls()), "there is no other model to compare with")
+        reason = next(iter(neighbours["reason"].drop_nulls()), "there are too few questions for a test")
         return Text("neighbours-text", "No neighbour can be compared: {reason}.", {"reason": reason})
     groups = {word: tested.filter(verdict=word)["name"].to_list() for word in ("ahead", "behind", "not told apart")}
     told, values = [], {"name": study.model_name}
@@ -165,10 +169,10 @@ def against_the_field(study: Study, neighbours: pl.DataFrame) -> Text:
     return Text("neighbours-text", "Among its neighbours {name} is " + "; ".join(told) + ".", values)
 
 
-def strong_and_weak(parts: pl.DataFrame, *, part: str, name: str) -> Text:
+def strong_and_weak(parts: pl.DataFrame, *, part: str, name: str) -> Text | None:
     """Where the model stands furthest above and below the field's median; small parts do not count."""
     if parts.is_empty():
-        return Text(name, "Where it is strong and weak by {part} cannot be told.", {"part": part})
+        return None
     ranked = parts.filter(~pl.col("is_small")).drop_nulls("difference").sort("difference", descending=True)
     if ranked.height < 2:
         return Text(
@@ -347,6 +351,7 @@ def neighbours(study: Study, board: pl.DataFrame, pairs: pl.DataFrame) -> pl.Dat
 
 def facing(pairs: pl.DataFrame, model: str) -> pl.DataFrame:
     """The pairs of one model, seen from its side."""
+    pairs = comparable(pairs)
     columns = ["estimate", "low", "high", "n", "p", "p_adjusted", "verdict", "reason"]
     forward = pairs.filter(model_a=model).select(
         pl.col("model_b").alias("model"), pl.col("name_b").alias("name"), *columns
@@ -365,6 +370,13 @@ def facing(pairs: pl.DataFrame, model: str) -> pl.DataFrame:
         "reason",
     )
     return pl.concat([forward, backward])
+
+
+def comparable(pairs: pl.DataFrame) -> pl.DataFrame:
+    """The pairs of models without interval, p and verdict where so few questions could never tell them apart."""
+    few = pl.col("clusters") < FEWEST
+    shown = [pl.when(~few).then(name).alias(name) for name in ("low", "high", "p", "p_adjusted", "verdict")]
+    return pairs.with_columns(*shown, reason=pl.coalesce("reason", pl.when(few).then(pl.lit(TOO_FEW))))
 
 
 def text_only_gains(study: Study) -> pl.DataFrame:
@@ -564,6 +576,8 @@ def verdict_shares_text(study: Study) -> Text | None:
 
 def neighbours_table(study: Study, neighbours: pl.DataFrame) -> Table | Text:
     """The neighbours in the ranking and whether the difference is more than noise."""
+    if neighbours.is_empty():
+        return cannot("neighbours", "There is no other model to compare with.")
     columns = {
         "name": text("Neighbour"),
         "estimate": interval(f"{study.model_name} minus it", signed=True),
@@ -571,8 +585,6 @@ def neighbours_table(study: Study, neighbours: pl.DataFrame) -> Table | Text:
         "p_adjusted": p_value("p, corrected"),
         "verdict": text("It is", reason="reason"),
     }
-    if neighbours.is_empty():
-        return cannot("neighbours", "No other model has a score, so there is no neighbour to compare with.")
     caption = (
         "Paired differences on the questions that both have, from the best neighbour down. The interval is that of "
         "the pair alone; p is by sign-flip permutation and corrected for all pairs of models, so a pair may not be "
@@ -631,7 +643,7 @@ def judge_dots(study: Study, by_judge: pl.DataFrame) -> Figure | Text:
     if by_judge.height < 2:
         return cannot("by-judge", "One judge alone has graded this model in full.")
     chart = dots.judges(by_judge)
-    gap = by_judge.select(pl.col("estimate").max() - pl.col("estimate").min()).item()
+    gap = by_judge.select(pl.col("estimate").max() - pl.col("estimate").min()).item() or 0.0
     title = f"The judges lie {format_points(gap)} points apart"
     caption = captioned(study, "Each judge over the questions that it graded in full.", SAMPLING)
     subtitle = f"{study.model_name}, {VARIANT_LABELS[study.variant].lower()} questions"

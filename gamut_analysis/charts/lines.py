@@ -1,5 +1,7 @@
 """Lines between positions: how a model's place changes from judge to judge, or from one variant to the other."""
 
+import textwrap
+
 import altair as alt
 import numpy as np
 import polars as pl
@@ -11,6 +13,9 @@ from gamut_analysis.charts.units import in_points
 _HEIGHT = 22
 _LABEL = 16  # pixels that a name needs
 _LETTERS = 10  # the longest name of a variant
+_NAME = 28  # letters of a model's name in one line
+_LETTER = 7.2  # pixels
+_ROOM = 0.55  # beside the outer positions, in steps between positions
 
 
 def slopes(
@@ -21,6 +26,7 @@ def slopes(
     positions: rows of `name`, the column `at` and `estimate`; order: its values from left to right.
     """
     frame = in_points(positions, "estimate").with_columns(is_focus=pl.col(name) == (focus or ""))
+    lines = {shown: textwrap.wrap(shown, _NAME) or [shown] for shown in frame[name].unique()}
     colour = alt.condition("datum.is_focus", alt.value(theme.FOCUS), alt.value(theme.FIELD))
     base = alt.Chart(frame)
     x = alt.X(
@@ -28,7 +34,7 @@ def slopes(
         sort=order,
         title=None,
         axis=alt.Axis(labelColor=theme.INK, labelExpr=theme.wrapped(_LETTERS)),
-        scale=alt.Scale(padding=0.55),
+        scale=alt.Scale(padding=_padding(len(order), max(len(line) for parts in lines.values() for line in parts))),
     )
     y = alt.Y("estimate:Q", title=None, scale=alt.Scale(zero=False))
     tooltip = [
@@ -36,25 +42,36 @@ def slopes(
         alt.Tooltip(f"{at}:N", title=""),
         alt.Tooltip("estimate:Q", title="Points", format=".1f"),
     ]
-    models = frame[name].n_unique()
-    height = max(240, _HEIGHT * models)
-    last = alt.Chart(_spread_labels(frame.filter(pl.col(at) == order[-1]), height))
+    tallest = max(map(len, lines.values()))
+    height = max(240, _HEIGHT * len(lines) * tallest)
+    ends = frame.filter(pl.col(at) == order[-1]).with_columns(
+        lines=pl.col(name).replace_strict({shown: "\n".join(parts) for shown, parts in lines.items()})
+    )
+    last = alt.Chart(_spread_labels(ends, height, _LABEL * tallest))
     return theme.fitted(
         alt.layer(
             base.mark_line(strokeWidth=1.4).encode(x=x, y=y, detail=f"{name}:N", color=colour),
             base.mark_circle(size=40).encode(x=x, y=y, color=colour, tooltip=tooltip),
-            last.mark_text(align="left", dx=9).encode(x=x, y="label_at:Q", text=f"{name}:N", color=colour),
+            last.mark_text(align="left", dx=9, lineBreak="\n").encode(
+                x=x, y="label_at:Q", text="lines:N", color=colour
+            ),
         ),
         width=theme.WIDTH,
         height=height,
     )
 
 
-def _spread_labels(last: pl.DataFrame, height: int) -> pl.DataFrame:
+def _padding(positions: int, letters: int) -> float:
+    """Steps of room beside the outer positions, so that a name of so many letters ends inside the figure."""
+    room = min(letters * _LETTER + 12, theme.WIDTH * 0.45)
+    return max(_ROOM, room * (positions - 1) / (theme.WIDTH - 2 * room))
+
+
+def _spread_labels(last: pl.DataFrame, height: int, label: int) -> pl.DataFrame:
     """Heights for the names, moved apart as little as keeps them legible, in the order of the values."""
     ordered = last.sort("estimate")
     values = ordered["estimate"].to_numpy()
-    apart = (values.max() - values.min() or 1.0) / height * _LABEL * np.arange(len(values))
+    apart = (values.max() - values.min() or 1.0) / height * label * np.arange(len(values))
     # Least squares under "each at least one label above the one below": isotonic regression of values less their gaps.
     labels = isotonic_regression(values - apart).x + apart
     return ordered.with_columns(label_at=pl.Series(labels))
