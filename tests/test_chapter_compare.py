@@ -176,3 +176,44 @@ def test_where_two_models_are_told_apart_is_said_beside_what_chance_would_do():
     )
     level = comparison.with_columns(verdict=pl.lit("not told apart"))
     assert str(compare.differences_text(level)).startswith("On none of 2 tiers and domains are the two told apart.")
+
+
+@pytest.mark.parametrize(
+    ("p", "told"),
+    [
+        # Holm: 3 x 0.01 = 0.03, then 2 x 0.04 = 0.08; and 3 x 0.03 = 0.09.
+        ([0.01, 0.04, 0.5], "the tests still tell the two apart on 1 of these 3 rows."),
+        ([0.03, 0.04, 0.5], "the tests tell the two apart on none of these 3 rows."),
+    ],
+)
+def test_rows_are_corrected_for_one_another(p, told):
+    rows = pl.DataFrame({"p": [*p, None], "verdict": ["ahead", "ahead", "not told apart", None]})
+    assert str(compare.comparison_text(rows)).endswith(told)
+    assert compare.comparison_text(rows.head(1)) is None
+
+
+@pytest.mark.parametrize(
+    ("rest", "told"),
+    [
+        # Ten questions at +50 and two of the rest: (500 - 20) / 12 = 40, and without the ten −10; or +10.
+        (-0.1, "the difference would be −10.0 points instead of +40.0: it does not stay on its side of zero."),
+        (0.1, "the difference would be +10.0 points instead of +43.3: it stays on its side of zero."),
+    ],
+)
+def test_what_is_left_without_the_questions_at_an_end(rest, told):
+    gaps = pl.DataFrame(
+        {"question_id": [f"q{place:02d}" for place in range(12)], "difference": [0.5] * 10 + [rest] * 2}
+    )
+    said = compare.without_text(gaps, ahead=True)
+    assert said.values["end"] == compare.QUESTIONS
+    assert str(said).endswith(told)
+    assert compare.without_text(gaps.filter(pl.col("difference") > 0), ahead=False) is None
+
+
+def test_a_difference_of_so_few_questions_has_no_interval(bare):
+    rows = compare.comparison(bare, "beta")
+    assert rows.row(0, named=True)["low"] is None
+    assert str(compare.headline(bare, "beta", rows)) == (
+        "alpha against beta: the difference is +33.3 (–) points on the 2 questions that both have; fewer than 6 "
+        "questions or images are too few to compare."
+    )

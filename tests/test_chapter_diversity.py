@@ -1,6 +1,7 @@
 """What the chapter on questions tells: worked by hand on a dozen, on stand-ins for placeholders, and on none."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -255,3 +256,51 @@ def test_the_two_wordings_differ_by_intervals_that_lie_apart_or_do_not():
     alike = replace(table, frame=pl.concat([frame.tail(1)] * 2))
     assert str(chapter.wordings_text(alike)) == "By each of the 2 measures the intervals of the two wordings overlap."
     assert chapter.wordings_text(Text("wordings", "None.", {})) is None
+
+
+def test_openings_are_counted_by_hand(worded):
+    # "What is this" and "How do I": two openings of each length, which cover all twelve.
+    told = str(chapter.openings_text(worded, chapter.openings(chapter.texts(worded))))
+    assert told.startswith("12 questions open with 2 different first words (100")
+    assert "%) and 2 different first three words (100" in told
+    assert told.endswith("; in brackets what the 25 commonest cover.")
+
+
+@pytest.mark.parametrize(
+    ("domains", "told"),
+    [
+        (["a", "a", "a", "b"], "a holds more than half of the questions, 75 %"),
+        (["a", "a", "b", "c"], "largest, a, has 50 %, 2.0 times as many as c."),
+        (["a", "b"], "largest, a, has 50 %; all domains are of one size."),
+    ],
+)
+def test_one_domain_holds_most_questions_or_none_does(domains, told):
+    study = SimpleNamespace(questions=pl.DataFrame({"domain": domains}))
+    assert told in str(chapter.domains_text(study))
+    assert chapter.domains_text(SimpleNamespace(questions=pl.DataFrame({"domain": ["a"]}))) is None
+
+
+@pytest.mark.parametrize(
+    ("second", "told"),
+    [
+        (0.9, "In 2 of 2 domains other starts find much the same topics (stability of 0.8 or more)."),
+        (0.3, "In 1 of 2 domains other starts find much the same topics (stability of 0.8 or more); where they do not"),
+    ],
+)
+def test_topics_of_domains_are_found_again_or_are_not(second, told):
+    topics = pl.DataFrame({"domain": ["a", "a", "b", "c"], "stability": [0.8, 0.8, second, None]})
+    assert str(chapter.found_again_text(topics)).startswith(told)
+    none = topics.with_columns(pl.col("stability") / 2)
+    assert str(chapter.found_again_text(none)).startswith("In none of the 2 domains other starts")
+    assert chapter.found_again_text(pl.DataFrame()) is None
+
+
+def test_domains_at_the_ends_lie_apart_or_do_not():
+    ends = {"estimate": [0.4, 0.6, 0.4, 0.6], "low": [0.3, 0.5, 0.3, 0.45], "high": [0.45, 0.7, 0.5, 0.7]}
+    shown = Figure("x", None, "", "", pl.DataFrame({"panel": ["MTLD", "MTLD", "Self-BLEU", "Self-BLEU"], **ends}))
+    assert str(chapter.by_domain_text(shown)) == (
+        "By 1 of 2 measures (MTLD) the intervals of the two domains at the ends lie apart."
+    )
+    level = replace(shown, numbers=shown.numbers.filter(panel="Self-BLEU"))
+    assert str(chapter.by_domain_text(level)).startswith("By none of the 1 measures")
+    assert chapter.by_domain_text(Text("x", "None.", {})) is None

@@ -117,6 +117,15 @@ def test_other_orders_than_the_score_move_models_or_do_not(met, critical, told):
 )
 def test_pairs_would_be_told_apart_alone_or_would_not(low, told):
     ends = {"low": [low, 0.3, -0.1], "high": [0.7, 0.6, 0.3]}
-    tested = pairs(NEAR, APART, NEAR).with_columns(**{name: pl.Series(values) for name, values in ends.items()})
+    tested = (
+        pairs(NEAR, APART, NEAR)
+        .with_columns(**{name: pl.Series(values) for name, values in ends.items()}, p=0.1, p_adjusted=0.2, clusters=6)
+        .with_columns(reason=pl.lit(None, pl.String))
+    )
     assert told in str(leaderboard.close_pairs_text(tested))
     assert leaderboard.close_pairs_text(tested.filter(verdict=APART)) is None
+    assert leaderboard.close_pairs_text(tested.with_columns(clusters=5)) is None
+
+
+def test_without_domains_nothing_is_said_twice():
+    assert leaderboard.domains_text(with_frames(domain_scores=pl.DataFrame())) is None

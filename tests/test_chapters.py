@@ -181,3 +181,52 @@ def test_intervals_that_leave_the_scale_are_drawn_as_far_as_it_goes_and_the_capt
     assert figure.caption.endswith("drawn as far as the scale of scores goes.")
     inside = domains.with_columns(high=pl.lit(0.95))
     assert "as far as" not in model.domain_dots(small, inside).caption
+
+
+def test_what_the_picture_costs_is_told_with_its_sign(small):
+    gain = pl.DataFrame({"part": ["matched", "naive", "dropped_checks", "question_set"], "model": "gpt-4o"})
+    gain = gain.with_columns(estimate=pl.Series([-0.131, -0.1, 0.03, 0.001]), reason=pl.lit(None, pl.String))
+    told = str(
+        model.picture_costs(small, gain.with_columns(low=pl.col("estimate") - 0.01, high=pl.col("estimate") + 0.01))
+    )
+    assert "score changes by −13.1 (−14.1 to −12.1) points" in told
+    assert "+3.0 (+2.0 to +4.0) of it come from leaving out" in told
+
+
+def test_a_waterfall_names_the_part_that_takes_most(bare_database):
+    # alpha loses all of its 133.3 points by contradiction, and every check counts as Answer-Critical.
+    study = Study(bare_database, "alpha")
+    title = model.waterfall(study, model.losses(study)).chart.to_dict()["title"]["text"]
+    assert title == "From 100 points to −33.3: Contradicts, Answer-Critical takes most, 133.3"
+
+
+def pair(clusters: int) -> pl.DataFrame:
+    row = {"model_a": "beta", "model_b": "alpha", "name_a": "Beta", "name_b": "Alpha", "estimate": 0.2, "low": -1.6}
+    row |= {"high": 2.0, "n": clusters, "clusters": clusters, "p": 0.5, "p_adjusted": 0.5, "verdict": "not told apart"}
+    return pl.DataFrame([row]).with_columns(reason=pl.lit(None, pl.String))
+
+
+def test_pairs_that_no_test_could_tell_apart_have_no_interval_and_say_why():
+    # Five questions have 2**5 patterns of signs, so that p is 2/32 = 0.0625 at the least; six have 2/64 = 0.031.
+    few, enough = (model.facing(pair(clusters), "alpha").row(0, named=True) for clusters in (5, 6))
+    assert (few["estimate"], few["low"], few["p_adjusted"], few["verdict"]) == (-0.2, None, None, None)
+    assert few["reason"] == "fewer than 6 questions or images are too few to compare"
+    assert (enough["low"], enough["high"], enough["verdict"], enough["reason"]) == (-2.0, 1.6, "not told apart", None)
+
+
+def test_neighbours_are_told_in_one_line_where_there_are_none_or_too_few(bare):
+    near = model.facing(pair(3), "alpha")
+    assert str(model.against_the_field(bare, near)).startswith("No neighbour can be compared: fewer than 6 questions")
+    assert str(model.neighbours_table(bare, near.clear())) == "There is no other model to compare with."
+    assert model.against_the_field(bare, near.clear()) is None
+
+
+def test_domains_of_one_question_have_no_interval_and_are_drawn(small):
+    rows = {"domain": ["Food"], "estimate": [0.9], "low": [None], "high": [None], "n": [1]}
+    domains = pl.DataFrame(rows, schema_overrides=dict.fromkeys(("low", "high"), pl.Float64))
+    shown = model.domain_dots(small, domains.with_columns(own="estimate", median=0.5, difference=0.4, is_small=True))
+    assert "as far as" not in shown.caption
+
+
+def test_where_there_are_no_domains_nothing_is_said_twice():
+    assert model.strong_and_weak(pl.DataFrame(), part="domain", name="domains-text") is None

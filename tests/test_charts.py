@@ -1,6 +1,7 @@
 """Every figure draws from a frame of a few rows, names intact, without a row limit or a warning."""
 
 import json
+import re
 
 import altair as alt
 import polars as pl
@@ -100,3 +101,36 @@ def test_a_waterfall_ends_at_a_score_below_zero_too():
     rows = next(iter(chart.to_dict()["datasets"].values()))
     assert rows[-1]["points"] == pytest.approx(-35.0)
     assert isinstance(chart, alt.LayerChart)
+
+
+LONG = [f"meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8-{place:02d}-context" for place in range(30)]
+
+
+def width_of(chart) -> float:
+    """The width of a figure as it is drawn."""
+    return float(re.search(r'<svg[^>]*? width="([\d.]+)"', vl_convert.vegalite_to_svg(chart.to_dict()))[1])
+
+
+@pytest.mark.parametrize("columns", [LONG, [str(place) for place in range(1, 31)], [name[11:25] for name in LONG]])
+@pytest.mark.parametrize("rows", [LONG, [name[-14:] for name in LONG]])
+def test_a_grid_of_thirty_columns_fits_the_page(rows, columns):
+    filled = pl.DataFrame({"row": rows, "column": columns, "value": 0.5})
+    chart = grids.heat(filled, row="row", column="column", value="value", rows=rows, columns=columns, title="P")
+    assert width_of(chart) <= 720
+
+
+def test_letters_of_tied_groups_have_room_beyond_the_longest_interval():
+    # All that is drawn spans 90 points, −25 to 65, and a pixel is at most a 400th of it: 40 and nine times 7 pixels.
+    lettered = board().with_columns(group=pl.lit("abcdefghi"))
+    scale = dots.field(lettered).to_dict()["layer"][0]["encoding"]["x"]["scale"]
+    assert scale["domain"][1] == pytest.approx(65 + 90 / 400 * (40 + 9 * 7))
+    assert scale["domain"][0] == pytest.approx(-25 - 90 / 400 * 24)
+
+
+def test_a_difference_without_an_interval_has_its_number_beside_it():
+    rows = pl.DataFrame(
+        {"part": ["a"], "estimate": [1.0], "n": [1], "verdict": [None]}, schema_overrides={"verdict": pl.String}
+    )
+    rows = rows.with_columns(low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64))
+    chart = dots.around_zero(rows, part="part", title="Points")
+    assert ">+100.0<" in vl_convert.vegalite_to_svg(chart.to_dict())

@@ -130,3 +130,25 @@ def test_a_tie_is_a_note_that_changes_no_picture():
     assert links_of(tied.to_dict()) == {"model": ["name"], "domain": ["one", "two"]}
     assert links_of(plain.to_dict()) == links_of(linked(plain).to_dict()) == {}
     assert drawn(tied) == drawn(plain)
+
+
+def test_long_names_beside_slopes_are_wrapped_and_end_inside_the_figure():
+    names = [f"meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8-{place}-context" for place in "ab"]
+    rows = [(name, judge, 0.1 * place) for place, name in enumerate(names) for judge in ("j", "k", "l")]
+    chart = lines.slopes(
+        pl.DataFrame(rows, schema=["name", "judge", "estimate"], orient="row"), at="judge", order=["j", "k", "l"]
+    )
+    held = next(rows for rows in chart.to_dict()["datasets"].values() if "lines" in rows[0])
+    assert all("".join(row["lines"].split()) == row["name"] for row in held)
+    longest = max(len(line) for row in held for line in row["lines"].split("\n"))
+    assert longest <= 28
+    room = int(re.search(r"width - (\d+)", json.dumps(chart.to_dict()))[1])
+    assert room >= 7 * longest
+
+
+def test_a_legend_of_long_names_has_a_line_for_each():
+    groups = ["j", "meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8-long-context", "an-even-longer-name-of-a-judge"]
+    for names, columns in ((groups, 1), (["j", "k"], None)):
+        frame = pl.DataFrame({"name": "m", "judge": names, "x": 0.1, "y": 0.2})
+        chart = lines.scatter(frame, x="x", y="y", group="judge", x_title="", y_title="").to_dict()
+        assert chart["layer"][1]["encoding"]["color"]["legend"].get("columns") == columns

@@ -66,3 +66,11 @@ def test_each_domain_has_a_panel_with_its_own_questions_in_colour():
 def test_a_question_of_no_shown_domain_stays_grey():
     spec = words.map_of(points(), groups=DOMAINS[:2]).to_dict()
     assert sorted(len(rows) for rows in spec["datasets"].values()) == [2, 2, len(points())]
+
+
+def test_a_long_name_over_a_panel_is_wrapped_into_its_width():
+    names = [f"Plants, animals and other living things of the {place}" for place in range(5)]
+    rows = points().head(5).with_columns(domain=pl.Series(names))
+    titles = [panel["title"]["text"] for panel in words.map_of(rows, groups=names).to_dict()["vconcat"][0]["hconcat"]]
+    assert [" ".join(lines) for lines in titles] == names
+    assert max(len(line) for lines in titles for line in lines) <= 17

@@ -24,6 +24,7 @@ from gamut_analysis.display import (
     text,
 )
 from gamut_analysis.errors import UnknownName
+from gamut_analysis.intervals import LEVEL, holm
 from gamut_analysis.study import Study
 from gamut_analysis.vocabulary import TIER_LABELS, TIERS, VERDICT_LABELS
 
@@ -150,7 +151,8 @@ def difference_dots(study: Study, other: str, comparison: pl.DataFrame) -> Figur
     caption = captioned(
         study,
         f"{study.model_name} minus {study.names[other]}, paired by question: the score, then tiers, then domains.",
-        "Right of zero the first is higher. Hollow: not told apart at 5 %, each row by itself.",
+        "Right of zero the first is higher. Hollow: not told apart at 5 % by the sign-flip test, each row by itself; "
+        "the lines are t intervals, so at the edge the two may disagree.",
         SAMPLING,
     )
     alt_text = "; ".join(f"{row['figure']} {format_points(row['estimate'], signed=True)}" for row in shown.to_dicts())
@@ -202,6 +204,21 @@ def compare_table(study: Study, other: str, comparison: pl.DataFrame) -> Table:
     return Table("comparison", comparison, columns, captioned(study, caption))
 
 
+def comparison_text(comparison: pl.DataFrame) -> Text | None:
+    """How many of the rows would still be told apart if they were corrected for one another."""
+    tested = comparison.drop_nulls("verdict")
+    if tested.height < 2:
+        return None
+    values = {"rows": tested.height, "left": int((holm(tested["p"].to_numpy()) <= 1 - LEVEL).sum())}
+    template = (
+        "Corrected for one another (Holm), the tests still tell the two apart on **{left:count} of these "
+        "{rows:count}** rows."
+        if values["left"]
+        else "Corrected for one another (Holm), the tests tell the two apart on **none** of these {rows:count} rows."
+    )
+    return Text("comparison-text", template, values)
+
+
 def questions_text(study: Study, other: str, questions: pl.DataFrame) -> Text:
     """On how many questions each of the two is higher."""
     if questions.is_empty():
@@ -237,6 +254,22 @@ def questions_of(study: Study, other: str, questions: pl.DataFrame, *, ahead: bo
     }
     caption = f"Where {study.model_name} is furthest {word} {study.names[other]}. {view_of(study)}."
     return Table(name, sided, columns, captioned(study, caption))
+
+
+def without_text(questions: pl.DataFrame, *, ahead: bool) -> Text | None:
+    """What would be left of the difference without the questions at one of its ends."""
+    name = "furthest-ahead-text" if ahead else "furthest-behind-text"
+    ranked = questions.sort("difference", "question_id", descending=[ahead, False])["difference"]
+    end = min(int((ranked > 0).sum() if ahead else (ranked < 0).sum()), QUESTIONS)
+    if not end or end == len(ranked):
+        return None
+    gap, rest = float(ranked.to_numpy().mean()), float(ranked.to_numpy()[end:].mean())
+    kept = "stays on" if gap * rest > 0 else "does not stay on"
+    template = (
+        "Without these {end:count} questions the difference would be **{rest:+points} points** instead of "
+        f"{{gap:+points}}: it {kept} its side of zero."
+    )
+    return Text(name, template, {"end": end, "rest": rest, "gap": gap})
 
 
 def verdict_grid(study: Study, other: str, crossed: pl.DataFrame) -> Figure | Text:

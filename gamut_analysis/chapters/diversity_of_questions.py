@@ -416,7 +416,7 @@ def openings_text(study: Study, openings: pl.DataFrame) -> Text:
     told = []
     for place, (column, kind) in enumerate(_OPENS.items()):
         row = diversity.top_share(openings[column], seed=study.seed)
-        values |= {f"openings{place}": row["openings"], f"share{place}": row if row["low"] else row["estimate"]}
+        values |= {f"openings{place}": row["openings"], f"share{place}": row["estimate"] if row["low"] is None else row}
         told.append(f"{{openings{place}:count}} different {kind} ({_shown_share(f'share{place}', row)})")
     template = "{n:count} questions open with " + format_names(told)
     return Text("opening-coverage-text", template + "; in brackets what the {top:count} commonest cover.", values)
@@ -547,6 +547,25 @@ def by_domain(study: Study, texts: pl.DataFrame, cosine: np.ndarray) -> Figure |
     return Figure("variety-by-domain", titled(study, chart, title, _what(study)), caption, title, shown)
 
 
+def by_domain_text(variety: Figure | Text) -> Text | None:
+    """By how many measures the most and the least varied domain are told apart."""
+    if not isinstance(variety, Figure) or variety.numbers is None:
+        return None
+    apart = []
+    for (panel,), rows in variety.numbers.partition_by("panel", maintain_order=True, as_dict=True).items():
+        ends = rows.sort("estimate")
+        if ends["low"][-1] > ends["high"][0]:
+            apart.append(str(panel))
+    values = {"n": variety.numbers["panel"].n_unique(), "apart": len(apart), "names": apart}
+    template = (
+        "By **{apart:count} of {n:count}** measures ({names:names}) the intervals of the two domains at the ends lie "
+        "apart."
+        if apart
+        else "By none of the {n:count} measures do the intervals of the two domains at the ends lie apart."
+    )
+    return Text("variety-by-domain-text", template, values)
+
+
 # --- neighbours -------------------------------------------------------------------------------------------------------
 
 
@@ -619,6 +638,30 @@ def domains_table(study: Study) -> Table | Text:
         f"one size.",
     )
     return Table("question-domains", wide, columns, caption)
+
+
+def domains_text(study: Study) -> Text | None:
+    """Whether one domain holds more than half of the questions, or all hold as many."""
+    counted = study.questions.drop_nulls("domain").group_by("domain", maintain_order=True).len()
+    if counted.height < 2:
+        return None
+    counted = counted.sort("len", "domain", descending=[True, False])
+    values = {
+        "largest": counted["domain"][0],
+        "share": counted["len"][0] / counted["len"].sum(),
+        "smallest": counted["domain"][-1],
+        "times": counted["len"][0] / counted["len"][-1],
+    }
+    template = (
+        "**{largest}** holds more than half of the questions, {share:percent.0} %: a mean over all of them is mostly "
+        "about it"
+        if values["share"] > 0.5
+        else "No domain holds more than half of the questions; the largest, **{largest}**, has {share:percent.0} %"
+    )
+    times = (
+        ", {times:number.1} times as many as {smallest}." if values["times"] > 1 else "; all domains are of one size."
+    )
+    return Text("question-domains-text", template + times, values)
 
 
 def topic_grid(study: Study, topics: pl.DataFrame) -> Figure | Text:
@@ -705,6 +748,23 @@ def topics_table(study: Study, topics: pl.DataFrame) -> Table | Text:
         "words: they stand beside each other by size, and need not mean the same.",
     )
     return Table("domain-topics", rows, columns, caption)
+
+
+def found_again_text(topics: pl.DataFrame) -> Text | None:
+    """In how many domains the topics would be found again."""
+    known = topics.drop_nulls("stability") if topics.height else topics
+    if known.is_empty():
+        return None
+    steady = known.group_by("domain").agg(pl.col("stability").first())
+    values = {
+        "n": steady.height,
+        "firm": steady.filter(pl.col("stability") >= _FOUND_AGAIN).height,
+        "least": _FOUND_AGAIN,
+    }
+    many = "In **{firm:count} of {n:count}** domains" if values["firm"] else "In **none** of the {n:count} domains"
+    template = many + " other starts find much the same topics (stability of {least:number.1} or more)"
+    loose = "" if values["firm"] == values["n"] else "; where they do not, the topics are one grouping among several"
+    return Text("domain-topics-text", template + loose + ".", values)
 
 
 def _printed_topics(study: Study) -> pl.DataFrame:

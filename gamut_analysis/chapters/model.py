@@ -643,7 +643,7 @@ def judge_dots(study: Study, by_judge: pl.DataFrame) -> Figure | Text:
     if by_judge.height < 2:
         return cannot("by-judge", "One judge alone has graded this model in full.")
     chart = dots.judges(by_judge)
-    gap = by_judge.select(pl.col("estimate").max() - pl.col("estimate").min()).item() or 0.0
+    gap = by_judge.select(pl.col("estimate").max() - pl.col("estimate").min()).item()
     title = f"The judges lie {format_points(gap)} points apart"
     caption = captioned(study, "Each judge over the questions that it graded in full.", SAMPLING)
     subtitle = f"{study.model_name}, {VARIANT_LABELS[study.variant].lower()} questions"

@@ -627,10 +627,12 @@ def domains_differ(mean: pl.DataFrame) -> dict[str, float] | None:
     }
 
 
-def domain_text(domains: tuple[pl.DataFrame, pl.DataFrame]) -> Text:
+def domain_text(domains: tuple[pl.DataFrame, pl.DataFrame]) -> Text | None:
     """Whether the domains differ by more than the questions at hand would bring about."""
     mean = domains[1]
-    differ = domains_differ(mean) if mean.height else None
+    if mean.is_empty():
+        return None
+    differ = domains_differ(mean)
     if differ is None:
         return cannot("domains-text", "There are not two domains with an interval to compare.")
     values = {"first": mean.row(0, named=True), "last": mean.row(-1, named=True), **differ}

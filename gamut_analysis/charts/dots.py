@@ -7,7 +7,9 @@ from gamut_analysis.charts import theme
 from gamut_analysis.charts.units import in_points, on_scale
 from gamut_analysis.display import format_points
 
-_LETTERS = 24  # pixels for the letters of tied groups, beyond the longest interval
+_LETTER = 7
+_NUMBER = 40  # pixels of the number beyond an interval
+_PLOT = 400  # pixels that intervals have, at least
 
 
 def field(
@@ -34,7 +36,9 @@ def field(
         else alt.value(theme.FOCUS)
     )
     base = alt.Chart(frame)
-    x = alt.X("left:Q", title=title, scale=alt.Scale(zero=False, nice=True, padding=_LETTERS))
+    letters = max(map(len, frame["group"].drop_nulls()), default=0) if "group" in frame.columns else 0
+    shown = ["left", "right", "estimate", *([reference] if reference else [])]
+    x = alt.X("left:Q", title=title, scale=_scale(frame.select(shown), 24, _NUMBER + _LETTER * letters))
     tooltip = _tooltip(frame, name)
     layers = [
         base.mark_rule(strokeWidth=1.6).encode(x=x, x2="right:Q", y=y, color=colour),
@@ -134,14 +138,15 @@ def around_zero(rows: pl.DataFrame, *, part: str, title: str) -> alt.LayerChart 
     frame = in_points(rows, "estimate", "low", "high").with_columns(
         is_apart=pl.col("verdict").is_in(["ahead", "behind"]).fill_null(False),
         label=pl.Series([format_points(value, signed=True) for value in rows["estimate"]], dtype=pl.String),
-        edge=pl.when(pl.col("estimate") < 0).then("low").otherwise("high"),
+        edge=pl.coalesce(pl.when(pl.col("estimate") < 0).then("low").otherwise("high"), "estimate"),
     )
     base = alt.Chart(frame)
     zero = alt.Chart(pl.DataFrame({"zero": [0]})).mark_rule(strokeDash=[3, 3], color=theme.FIELD).encode(x="zero:Q")
     fill = alt.condition("datum.is_apart", alt.value(theme.FOCUS), alt.value(theme.PAPER))
     tooltip = _tooltip(rows, part)
-    # Labels stand on the far side of zero, so its line crosses none; the padding is their room.
-    x = alt.X("low:Q", title=title, scale=alt.Scale(padding=40))
+    # Labels stand on the far side of zero, so its line crosses none.
+    ends = frame.select("low", "high", "estimate", zero=pl.lit(0.0))
+    x = alt.X("low:Q", title=title, scale=_scale(ends, _NUMBER, _NUMBER))
     return theme.fitted(
         alt.layer(
             zero,
@@ -177,6 +182,17 @@ def judges(board: pl.DataFrame, *, title: str = "Score, points") -> alt.LayerCha
             base.mark_text(align="left", dx=6).encode(x="right:Q", y=y, text=alt.Text("estimate:Q", format=".1f")),
         )
     )
+
+
+def _scale(drawn: pl.DataFrame, left: float, right: float) -> alt.Scale:
+    """A scale of all that is drawn, with so many pixels of room at its ends.
+
+    Said in numbers: room in pixels moves the ends, and with them the last label of the axis, while a chart is fitted.
+    """
+    values = [value for column in drawn.get_columns() for value in column.drop_nulls()]
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    pixel = (high - low or 1.0) / _PLOT
+    return alt.Scale(domain=[low - left * pixel, high + right * pixel], nice=True)
 
 
 def _tooltip(frame: pl.DataFrame, name: str) -> list[alt.Tooltip]:

@@ -10,7 +10,11 @@ from gamut_analysis.charts.units import in_points
 from gamut_analysis.vocabulary import TIER_COLOURS, TIER_LABELS
 
 _CELL = 24
+_NARROW = 16  # a cell that still holds a number of two digits
+_WIDEST = 720  # pixels of a page, into which a grid of many columns goes
+_LABELS = 140  # pixels that the names of rows are given at least
 _LETTER = 6.6
+_LEAN = 0.71  # of the length of a label that leans by 45 degrees, along its axis
 
 
 def heat(
@@ -37,9 +41,9 @@ def heat(
         if diverging
         else alt.Scale(domain=[0, reach], range=list(theme.SEQUENTIAL), interpolate="lab")
     )
-    step = max(_CELL, (theme.WIDTH - 140) // max(len(columns), 1))
-    # Labels that fit stand over their columns; longer ones lean, each on one line, for a second would lie in a cell.
-    angle = 0 if _LETTER * max(map(len, columns), default=0) <= step else -45
+    longest = max(map(len, rows), default=0)
+    labels = _LETTER * min(longest, theme.NAME_LETTERS) + 10
+    step, angle = _columns(columns, theme.WIDTH - max(round(labels), _LABELS))
     base = alt.Chart(cells).encode(
         x=alt.X(
             f"{column}:N",
@@ -59,11 +63,27 @@ def heat(
                 alt.Tooltip(f"{value}:Q", title=title, format=".1f"),
             ],
         ),
-        base.mark_text(fontSize=10).encode(
+        base.mark_text(fontSize=10 if step >= _CELL else 9.5).encode(
             text=alt.Text(f"{value}:Q", format=text),
             color=alt.condition(dark, alt.value(theme.PAPER), alt.value(theme.INK)),
         ),
-    ).properties(width=alt.Step(step), height=alt.Step(_CELL))
+    ).properties(width=alt.Step(step), height=alt.Step(_CELL if longest <= theme.NAME_LETTERS else theme.current().row))
+
+
+def _columns(names: list[str], room: float) -> tuple[int, int]:
+    """The width of a column and the angle of its label, all within the room.
+
+    Labels that fit stand over their columns; longer ones lean, each on one line, for a second would lie in a cell.
+    Where the last of them would lean too far out of the figure they stand upright.
+    """
+    number = max(len(names), 1)
+    longest = _LETTER * max(map(len, names), default=0)
+    wide, leaning = int(room // number), int((room - _LEAN * longest) // number)
+    narrow = min(max(_NARROW, int((room + _WIDEST - theme.WIDTH) // number)), _CELL)
+    level = wide if wide >= _CELL else narrow
+    if longest <= level:
+        return level, 0
+    return (leaning, -45) if leaning >= _CELL else (narrow, -90)
 
 
 def spread(quantiles: pl.DataFrame, *, order: list[str], name: str = "name") -> alt.LayerChart | alt.FacetChart:

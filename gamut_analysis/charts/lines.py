@@ -15,7 +15,7 @@ _LABEL = 16  # pixels that a name needs
 _LETTERS = 10  # the longest name of a variant
 _NAME = 28  # letters of a model's name in one line
 _LETTER = 7.2  # pixels
-_ROOM = 0.55  # beside the outer positions, in steps between positions
+_AXIS = 40  # pixels beside the first position
 
 
 def slopes(
@@ -27,6 +27,7 @@ def slopes(
     """
     frame = in_points(positions, "estimate").with_columns(is_focus=pl.col(name) == (focus or ""))
     lines = {shown: textwrap.wrap(shown, _NAME) or [shown] for shown in frame[name].unique()}
+    room = round(max(len(line) for parts in lines.values() for line in parts) * _LETTER) + 12
     colour = alt.condition("datum.is_focus", alt.value(theme.FOCUS), alt.value(theme.FIELD))
     base = alt.Chart(frame)
     x = alt.X(
@@ -34,7 +35,7 @@ def slopes(
         sort=order,
         title=None,
         axis=alt.Axis(labelColor=theme.INK, labelExpr=theme.wrapped(_LETTERS)),
-        scale=alt.Scale(padding=_padding(len(order), max(len(line) for parts in lines.values() for line in parts))),
+        scale=alt.Scale(padding=0, range=[_AXIS, alt.ExprRef(f"max(width - {room}, width / 2)")]),
     )
     y = alt.Y("estimate:Q", title=None, scale=alt.Scale(zero=False))
     tooltip = [
@@ -47,24 +48,19 @@ def slopes(
     ends = frame.filter(pl.col(at) == order[-1]).with_columns(
         lines=pl.col(name).replace_strict({shown: "\n".join(parts) for shown, parts in lines.items()})
     )
-    last = alt.Chart(_spread_labels(ends, height, _LABEL * tallest))
+    last = alt.Chart(_spread_labels(ends, height, _LABEL * tallest + (tallest > 1) * _LABEL // 2))
+    middle = alt.expr("-7 * (length(split(datum.lines, '\\n')) - 1)")
     return theme.fitted(
         alt.layer(
             base.mark_line(strokeWidth=1.4).encode(x=x, y=y, detail=f"{name}:N", color=colour),
             base.mark_circle(size=40).encode(x=x, y=y, color=colour, tooltip=tooltip),
-            last.mark_text(align="left", dx=9, lineBreak="\n").encode(
+            last.mark_text(align="left", dx=9, dy=middle, lineBreak="\n").encode(
                 x=x, y="label_at:Q", text="lines:N", color=colour
             ),
         ),
         width=theme.WIDTH,
         height=height,
     )
-
-
-def _padding(positions: int, letters: int) -> float:
-    """Steps of room beside the outer positions, so that a name of so many letters ends inside the figure."""
-    room = min(letters * _LETTER + 12, theme.WIDTH * 0.45)
-    return max(_ROOM, room * (positions - 1) / (theme.WIDTH - 2 * room))
 
 
 def _spread_labels(last: pl.DataFrame, height: int, label: int) -> pl.DataFrame:
@@ -90,6 +86,7 @@ def scatter(
     """Two scores of each model against each other, told apart by a group of shape and hue; the line marks equality."""
     points = in_points(frame, x, y)
     groups = points[group].unique(maintain_order=True).to_list()
+    is_wide = sum(len(name) * _LETTER + _AXIS for name in groups) > theme.WIDTH
     base = alt.Chart(points)
     zero = alt.Chart(pl.DataFrame({"zero": [0]})).mark_rule(strokeDash=[3, 3]).encode(y="zero:Q")
     marks = base.mark_point(size=60, filled=True).encode(
@@ -99,6 +96,7 @@ def scatter(
             f"{group}:N",
             sort=groups,
             title=None,
+            legend=alt.Legend(columns=1) if is_wide else alt.Legend(),
             scale=alt.Scale(domain=groups, range=list(theme.JUDGE_COLOURS[: len(groups)])),
         ),
         shape=alt.Shape(

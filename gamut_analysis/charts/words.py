@@ -1,5 +1,7 @@
 """Figures of question texts: how they open, how long they are, what lies near what."""
 
+from textwrap import wrap
+
 import altair as alt
 import polars as pl
 
@@ -11,6 +13,7 @@ from gamut_analysis.vocabulary import TIER_COLOURS
 _TREE_HEIGHT = 640
 _LINE = 12
 _PANELS = 5
+_LETTER = 7  # pixels of a letter over a panel
 _RANKS = (1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500)
 
 
@@ -160,7 +163,9 @@ def _panel(
 ) -> alt.LayerChart | alt.FacetChart:
     edge = alt.Scale(domain=[-1.06, 1.06], nice=False)
     x, y = alt.X("x:Q", axis=None, scale=edge), alt.Y("y:Q", axis=None, scale=edge)
-    title = alt.TitleParams(literal(name), fontSize=11, offset=4, anchor="start")
+    lines = wrap(name, width // _LETTER) or [name]
+    text_of = literal(name) if len(lines) == 1 else lines
+    title = alt.TitleParams(text_of, fontSize=11, offset=4, anchor="start")
     return alt.layer(
         behind.mark_circle(size=size * 0.6, color=theme.FIELD_SOFT, opacity=1).encode(x=x, y=y),
         alt.Chart(own)
