@@ -413,13 +413,14 @@ def openings_text(study: Study, openings: pl.DataFrame) -> Text:
     if openings.is_empty():
         return cannot("opening-coverage-text", no_texts(study))
     values: dict[str, Any] = {"top": diversity.TOP, "n": openings.height}
-    told = []
+    kinds, shares = [], []
     for place, (column, kind) in enumerate(_OPENS.items()):
         row = diversity.top_share(openings[column], seed=study.seed)
         values |= {f"openings{place}": row["openings"], f"share{place}": row["estimate"] if row["low"] is None else row}
-        told.append(f"{{openings{place}:count}} different {kind} ({_shown_share(f'share{place}', row)})")
-    template = "{n:count} questions open with " + format_names(told)
-    return Text("opening-coverage-text", template + "; in brackets what the {top:count} commonest cover.", values)
+        kinds.append(f"{{openings{place}:count}} different {kind}")
+        shares.append(_shown_share(f"share{place}", row))
+    template = "{n:count} questions open with " + format_names(kinds) + "; the {top:count} commonest begin "
+    return Text("opening-coverage-text", template + format_names(shares) + " of the questions.", values)
 
 
 # --- words ------------------------------------------------------------------------------------------------------------
