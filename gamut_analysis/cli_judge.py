@@ -23,9 +23,6 @@ _LINES = 10  # of progress, where there is no terminal to draw a bar on
 
 app = typer.Typer()
 
-Name = Annotated[
-    str, typer.Option(help="Inspect's name (openai/gpt-4o), or the bare name at an OpenAI-compatible endpoint")
-]
 BaseUrl = Annotated[
     str, typer.Option(help="the endpoint, http://.../v1; $OPENAI_BASE_URL if not given; its key is $OPENAI_API_KEY")
 ]

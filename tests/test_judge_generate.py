@@ -144,6 +144,7 @@ def test_the_estimate_comes_first(rubrics, tmp_path):
         assert server.calls() == []
     assert (told[0].todo, told[0].calls, told[0].output_tokens) == (3, 3, 150)
     assert outcome.stopped == "not started"
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from gamut_analysis.errors import InputError, UnknownName
 from gamut_analysis.judge.account import Outcome, Watch, came_to, estimated, priced
 from gamut_analysis.judge.calling import CONNECTIONS, Caller, Request, check_reachable, model_of
 from gamut_analysis.judge.inputs import Rubrics, read_rubrics
-from gamut_analysis.judge.journal import Call, Journal
+from gamut_analysis.judge.journal import NO_GRADING, Call, Journal
 from gamut_analysis.judge.prices import tokens
 from gamut_analysis.judge.task import asking_task, run_task
 from gamut_analysis.judge.written import ANSWERS, bare, write_file
@@ -123,14 +123,13 @@ def generate_answers(order: Questions, watch: Watch | None = None) -> Outcome:
             watch.done()
             return call.reply or ""
 
+        if not watch.estimate(name, estimate):
+            return came_to(order.folder, name, watch.calls, len(todo), 0, "not started")
         try:
-            if watch.estimate(name, estimate):
-                if todo:
-                    check_reachable(model)
-                    texts = {question_id: one.question for question_id, one in todo.items()}
-                    run_task(asking_task(TASK, texts, ask), caller, order.folder)
-            else:
-                caller.stopped = "not started"
+            if todo:
+                check_reachable(model)
+                texts = {question_id: one.question for question_id, one in todo.items()}
+                run_task(asking_task(TASK, texts, ask), caller, order.folder)
         finally:
             write_file(order.folder / ANSWERS, answers_of(journal.calls).encode("utf-8", "replace"))
         left = sum(journal.reply_to(request.call_id) is None for request in requests.values())
@@ -175,22 +174,13 @@ def _kind(content: bytes) -> str | None:
 
 
 def _request(ask: Ask, name: str, model: str, settings: dict[str, Any]) -> Request:
-    about = {
+    about = NO_GRADING | {
         "task": TASK,
-        "judge": "",
         "judge_model": model,
-        "prompt": "",
-        "prompt_hash": "",
-        "checks_per_call": 0,
         "temperature": settings.get("temperature"),
         "model": name,
         "variant": ask.variant,
         "question_id": ask.question_id,
-        "replicate": 0,
-        "part": 0,
-        "round": 0,
-        "attempt": 0,
-        "asked": (),
     }
     sent = tokens(ask.question) + (_PICTURE_TOKENS if ask.picture else 0)
     expected = min(_ANSWER_TOKENS, settings.get("max_tokens", _ANSWER_TOKENS))

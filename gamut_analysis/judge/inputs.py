@@ -15,7 +15,6 @@ from gamut_analysis.readers.folder import read_table
 from gamut_analysis.rubric import MetaRubric, load_rubrics
 from gamut_analysis.vocabulary import VARIANTS, as_variant
 
-KEY = ("model", "variant", "question_id")
 _RUBRIC_FILES = (".yaml", ".yml", ".json", ".jsonl")
 _TABLE_FILES = (".parquet", ".csv", ".tsv")
 _SHOWN = 5

@@ -57,6 +57,19 @@ class Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.judge, self.model, self.variant, self.question_id, self.replicate
 
 
+# What stands in the line of a call that grades nothing.
+NO_GRADING = {
+    "judge": "",
+    "prompt": "",
+    "prompt_hash": "",
+    "checks_per_call": 0,
+    "temperature": None,
+    "replicate": 0,
+    "part": 0,
+    "round": 0,
+    "attempt": 0,
+    "asked": (),
+}
 _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(Call)
 

@@ -19,7 +19,7 @@ from gamut_analysis.errors import InputError, UnknownName
 from gamut_analysis.judge.account import Outcome, Watch, came_to, estimated, priced
 from gamut_analysis.judge.calling import CONNECTIONS, Caller, Request, check_reachable, model_of
 from gamut_analysis.judge.inputs import metas_of
-from gamut_analysis.judge.journal import Call, Journal
+from gamut_analysis.judge.journal import NO_GRADING, Call, Journal
 from gamut_analysis.judge.prices import tokens
 from gamut_analysis.judge.protocol import Prompt, load_prompt, material
 from gamut_analysis.judge.task import asking_task, run_task
@@ -151,15 +151,14 @@ def rewrite_questions(order: Wordings, watch: Watch | None = None) -> Outcome:
             watch.done()
             return talk.rewrite.question
 
+        name = bare(str(model))
+        if not watch.estimate(name, estimated("question", len(todo), len(talks) - len(todo), waiting, price)):
+            return came_to(order.folder, name, watch.calls, len(todo), 0, "not started")
         try:
-            name = bare(str(model))
-            if watch.estimate(name, estimated("question", len(todo), len(talks) - len(todo), waiting, price)):
-                if todo:
-                    check_reachable(model)
-                    texts = {question_id: talk.meta.question for question_id, talk in todo.items()}
-                    run_task(asking_task(TASK, texts, ask), caller, order.folder)
-            else:
-                caller.stopped = "not started"
+            if todo:
+                check_reachable(model)
+                texts = {question_id: talk.meta.question for question_id, talk in todo.items()}
+                run_task(asking_task(TASK, texts, ask), caller, order.folder)
         finally:
             write_file(order.folder / "text-only.csv", _sheet(talks.values()).encode("utf-8-sig", "replace"))
         left = sum(not talk.is_done for talk in talks.values())
@@ -197,22 +196,15 @@ class _Talk:
     def request(self) -> Request:
         """What to send next."""
         sent = json.dumps([TASK, self.model, self.messages]).encode()
-        about = {
+        about = NO_GRADING | {
             "task": TASK,
-            "judge": "",
             "judge_model": self.model,
             "prompt": self.prompt.version,
             "prompt_hash": self.prompt.hash,
-            "checks_per_call": 0,
-            "temperature": None,
             "model": bare(self.model),
             "variant": "text_only",
             "question_id": self.meta.question_id,
-            "replicate": 0,
-            "part": 0,
-            "round": 0,
             "attempt": self.attempt,
-            "asked": (),
         }
         size = sum(tokens(text) for _, text in self.messages)
         return Request(hashlib.sha256(sent).hexdigest()[:32], list(self.messages), about, size, _REPLY_TOKENS)
