@@ -64,12 +64,15 @@ def _ready(data: str, manifest: str, strict: bool = False) -> Path:
         )
 
 
-def _study(data: str | None, manifest: str | None, judge: str | None, variant: str | None, seed: str | None) -> "Study":
-    """The data through one judge and variant, of no model in particular, from options or what make was given."""
+def _study(
+    data: str | None, manifest: str | None, judge: str | None, variant: str | None, seed: str | None, model: str = ""
+) -> "Study":
+    """The data through one judge and variant, from options or what make was given; of one model, or of none."""
     from gamut_analysis.study import Study
 
+    seed_number = _whole("SEED", typed("SEED", seed))
     database = _ready(typed("DATA", data), typed("MANIFEST", manifest))
-    return Study(database, "", typed("JUDGE", judge), typed("VARIANT", variant), _whole("SEED", typed("SEED", seed)))
+    return Study(database, model, typed("JUDGE", judge), typed("VARIANT", variant), seed_number)
 
 
 def _form(given: str | None) -> str:
@@ -151,18 +154,13 @@ def report(
 ) -> None:
     """Write the report of one model as one self-contained page, and as a PDF if that is asked for."""
     from gamut_analysis.report import model_report
-    from gamut_analysis.study import Study
 
     wanted = typed("MODEL", model)
-    data_text = typed("DATA", data)
     if not wanted.strip():
         raise UnknownName("MODEL is missing: make report MODEL=gemini-3.1-pro (or gamut report --model ...)")
     form = _form(form)
-    seed_number = _whole("SEED", typed("SEED", seed))
-    database = _ready(data_text, typed("MANIFEST", manifest))
-    judge_text, variant_text = typed("JUDGE", judge), typed("VARIANT", variant)
-    study = Study(database, wanted, judge_text, variant_text, seed_number)
-    label = _labels(study, [study.model], data_text)[study.model]
+    study = _study(data, manifest, judge, variant, seed, wanted)
+    label = _labels(study, [study.model], typed("DATA", data))[study.model]
     _tell(model_report(study, label=label, form=form, progress=err.is_terminal, warn=_warn), form)
 
 
@@ -271,11 +269,8 @@ def compare(
     """Two models on the questions that both have: paired differences with intervals and p, as a table for a paper."""
     from gamut_analysis.chapters import compare as chapter
     from gamut_analysis.display import table_text
-    from gamut_analysis.study import Study
 
-    database = _ready(typed("DATA", data), typed("MANIFEST", manifest))
-    view = (typed("JUDGE", judge), typed("VARIANT", variant), _whole("SEED", typed("SEED", seed)))
-    study, other = chapter.two(Study(database, model_a, *view), model_b)
+    study, other = chapter.two(_study(data, manifest, judge, variant, seed, model_a), model_b)
     out.print(Text(table_text(chapter.compare_table(study, other, chapter.comparison(study, other)))), soft_wrap=True)
 
 
@@ -293,17 +288,13 @@ def compare_report(
     """Write two models against each other as one self-contained page, and as a PDF if that is asked for."""
     from gamut_analysis.chapters.compare import two
     from gamut_analysis.report import compare_report as written
-    from gamut_analysis.study import Study
 
     form = _form(form)
-    data_text, judge_text, variant_text = typed("DATA", data), typed("JUDGE", judge), typed("VARIANT", variant)
-    seed_number = _whole("SEED", typed("SEED", seed))
-    database = _ready(data_text, typed("MANIFEST", manifest))
-    study, other = two(Study(database, typed("A", a), judge_text, variant_text, seed_number), typed("B", b))
+    study, other = two(_study(data, manifest, judge, variant, seed, typed("A", a)), typed("B", b))
     if not other:
         raise UnknownName(f"this data has one model only: {study.model!r}")
     pair = f"{study.model}--vs--{other}"
-    label = _labels(study, [pair], data_text)[pair]
+    label = _labels(study, [pair], typed("DATA", data))[pair]
     _tell(written(study, other, label=label, form=form, progress=err.is_terminal, warn=_warn), form)
 
 
